@@ -38,8 +38,8 @@ interface Ports extends RoutePorts {
 let h3: typeof import("./h3-routes.ts") | undefined;
 
 /**
- * Loads h3 with Node's web classes: 10 ms and 5 MB, which calls by name do not need. Once they are loaded, `fetch`
- * begins its request at once.
+ * Loads h3 with Node's web classes, which calls by name do not need. Once they are loaded, `fetch` begins its request
+ * at once.
  */
 export async function loadH3() {
   h3 ??= await import("./h3-routes.ts");
@@ -51,7 +51,7 @@ export function createApp(ports: Ports): App {
   const { table, handler, ids, otherIds, log, behindProxy } = ports;
   const pace = createYieldEvery64();
   const leave = createBatchPerTick((error) => log.error("an answer could not be sent", { reason: reasonOf(error) }));
-  /** Created at the first request that needs it: a fifth of the cost of a service that gets only calls by name. */
+  /** Created at the first request, because a service may get only calls by name. */
   let routes: ReturnType<typeof createH3Routes> | undefined;
   const routesOf = (loaded: NonNullable<typeof h3>) => {
     routes ??= loaded.createH3Routes(ports, leave);

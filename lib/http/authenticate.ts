@@ -48,7 +48,9 @@ const bearer = /^Bearer +(sk_live_[A-Za-z0-9_]{4,128}) *$/i;
 const tokenIn = (text: string | undefined) => bearer.exec(text ?? "")?.[1];
 const bucketOf = (request: RequestContext) => `address ${request.address() ?? "in process"}`;
 
-/** The /48 network of an IPv6 address: a customer may have all of it, so it is counted too. Some customers share one. */
+/**
+ * The /48 network of an IPv6 address: a customer may have all of it, so it is counted too. Some customers share one.
+ */
 const siteOf = (request: RequestContext) => /^(?:[\da-f]+:){2}[\da-f]+(?=:)/.exec(request.address() ?? "")?.[0];
 /** The requests of a /48 network without a valid key, in limits of an address. */
 const limitsOfSite = 4;
@@ -108,10 +110,10 @@ export function createAuthenticator(ports: {
     const found = siteOf(request);
     const [site, limit] = [`site ${found}`, limitsOfSite * addressRateLimit];
     const known = found && windows.look(site, limit);
-    // There is no place to count each address of a network that is used up.
+    // If the network is used up, its addresses are not counted: they would fill the memory.
     if (known && !known.allowed) return known;
     return andThen(windows.take(bucketOf(request), addressRateLimit, whenFull), (own) => {
-      // What its own window refuses, an address does not use up for its neighbours.
+      // A request that the address's own window refuses does not count for its network.
       if (!found || !own.allowed) return own;
       return andThen(windows.take(site, limit, "not counted"), (whole) => (whole.allowed ? own : whole));
     });

@@ -61,8 +61,8 @@ const anId = /^[a-z]+_[0-9A-Za-z]+$/;
 const maxPath = 1_000;
 
 /**
- * A copy, because a part of a text or a buffer keeps all of it in memory. A long body loses its secrets before it is cut:
- * half of it is no JSON.
+ * A copy, because a part of a text or a buffer keeps all of it in memory. A long body loses its secrets before it is
+ * cut, because a cut body is not JSON.
  */
 function bodyOf(whole: Uint8Array | string | null | undefined): RecentBody | null {
   if (whole === null || whole === undefined || whole.length === 0) return null;

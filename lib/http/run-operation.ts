@@ -68,10 +68,10 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
     const cancellation = cancellationOf(request, closing, watch);
     const { count, end, check } = cancellation;
     const cancel = () => cancellation;
-    // Calls in process wait for nothing. Callers without a key share no account: any of them could use it up.
-    const account = request.incoming && organization_id ? `${organization_id} long answers` : undefined;
+    // Calls in process wait for nothing. Callers without a key share no budget: any of them could use it up.
+    const budget = request.incoming && organization_id ? `${organization_id} long answers` : undefined;
     const isLarge = request.incoming !== undefined && bytes.length > largeBody;
-    const line = account ?? `${request.address()} bodies`;
+    const line = budget ?? `${request.address()} bodies`;
     const read = (by: Caller) => {
       const body = takesBody ? parseBody(bytes, operation.body !== undefined) : undefined;
       const { params } = request;
@@ -87,7 +87,7 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
       await operation.permit?.(parseBody(bytes, operation.body !== undefined), services, caller);
       throw invalid("Idempotency-Key", "must have 1 to 255 characters");
     }
-    const turn = isLarge || account !== undefined ? waitForTurn(line, cancel) : undefined;
+    const turn = isLarge || budget !== undefined ? waitForTurn(line, cancel) : undefined;
     if (turn !== undefined) await turn;
     if (name !== undefined && operation.needs !== "nothing") {
       const key = { api_key_id: caller.key_id, path: request.path, name };
@@ -113,7 +113,7 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
       if (!(result instanceof Stream)) {
         const answer = await writer.answer(operation, result, request.id);
         const length = longLengthOf(answer);
-        if (account !== undefined && length > 0) charge(account, 0, length);
+        if (budget !== undefined && length > 0) charge(budget, 0, length);
         return answer;
       }
     } finally {

@@ -43,7 +43,7 @@ type ReadBatch<T> = (size?: number) => Promise<Batch<T>>;
 
 /** A list that may be long. */
 export class LongList<T> {
-  /** Begins to read. Not an async generator, which costs a short list a tenth of its processor time. */
+  /** Begins to read. (An async generator would cost a short list a tenth of its time.) */
   readonly read: () => ReadBatch<T>;
   readonly total: () => Promise<number>;
   constructor(read: () => ReadBatch<T>, total: () => Promise<number>) {

@@ -7,7 +7,7 @@ const itemsOf = (given: unknown): number => (Array.isArray(given) ? given.length
 const fieldsOf = (given: unknown): number =>
   typeof given === "object" && given !== null && !Array.isArray(given) ? Object.keys(given).length : 0;
 
-/** The schema, but it checks no item if there are more than `most`. A rule that refuses so many has to follow. */
+/** The schema, but it checks no item if there are more than `most`. The caller adds the rule that refuses them. */
 const unlessMore = <S extends v.GenericSchema>(schema: S, most: number, sizeOf: (given: unknown) => number): S => ({
   ...schema,
   "~run": (dataset, config) =>
@@ -16,7 +16,7 @@ const unlessMore = <S extends v.GenericSchema>(schema: S, most: number, sizeOf: 
       : schema["~run"](dataset, config),
 });
 
-/** A list of at most `most` items. Nothing of a longer one is checked: 200,000 wrong domains took 27 s. */
+/** A list of at most `most` items. Nothing of a longer one is checked, which could take many seconds. */
 export const listOf = <T extends v.GenericSchema>(
   item: T,
   most: number,

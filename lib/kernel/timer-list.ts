@@ -80,7 +80,7 @@ export function createTimerList(now: () => number) {
         isHolding = false;
       }
     },
-    /** Runs what was held back, unless it was cleared meanwhile, each with all that follows from it at once. */
+    /** Runs what was held back and not cleared since, one timer in a tick. */
     async runHeld() {
       if (held.length === 0) postpone();
       // If one throws, the others run at the next move.

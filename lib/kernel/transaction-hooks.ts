@@ -34,9 +34,8 @@ export type TransactionScope = OrganizationScope | "rows" | "all";
 
 /**
  * Starts reads that the work of a transaction will repeat, and whose results its group keeps. On PostgreSQL they leave
- * together with the locks, so that the work waits once for all of them: with the database 2 ms away, a POST of a
- * deployment takes 17 ms instead of 40 (measured by hand; `npm run bench -- postgres` has its throughput). It must lock
- * and write nothing. SQLite does not call it.
+ * together with the locks, so that the work waits once for all of them. It must lock and write nothing. SQLite does not
+ * call it.
  */
 export type Prefetch = (tx: Tx) => readonly unknown[];
 
@@ -48,8 +47,8 @@ export interface OrganizationScope {
 }
 
 /**
- * What an interface, such as HTTP or a command, adds to the transactions of its callers. `before` and `after`
- * run in each transaction of the caller, and again if it is repeated. Their errors roll it back.
+ * What an interface, such as HTTP or a command, adds to the transactions of its callers. `before` and `after` run in
+ * each transaction of the caller, and again if it is repeated. Their errors roll it back.
  */
 export interface TransactionHooks {
   /** Starts the reads of `before` and `after`. */

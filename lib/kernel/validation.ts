@@ -20,7 +20,7 @@ const unstorable = "must not contain U+0000 or lone surrogates";
 /** Any text that a database stores and returns unchanged. */
 export const text = () => v.pipe(v.string("must be a string"), v.check(isStorable, unstorable));
 
-/** Whether a text has so many code points. A text that is far too long is not counted. */
+/** Whether a text has `least` to `most` code points. A text that is far too long is not counted. */
 function hasLength(text: string, least: number, most: number): boolean {
   if (text.length < least || text.length > 2 * most) return false;
   let count = 0;

@@ -28,9 +28,9 @@ export interface Pages<T extends Table> {
 /**
  * Uses one statement for each combination of filters, never `? IS NULL OR …`, which defeats indexes.
  *
- * If no index serves all filters, matches may be rare, and a single statement could read the whole index (188 to 589 ms
- * at 300,000 deployments). So such a list is scanned in batches, and the event loop runs between them. Counting does
- * the same. Neither may run in a transaction, which may await only the store.
+ * If no index serves all filters, matches may be rare, and a single statement could read the whole index. So such a
+ * list is scanned in batches, and the event loop runs between them. Counting does the same. Neither may run in a
+ * transaction, which may await only the store.
  */
 export function createPages<T extends Table>(
   engine: Engine,

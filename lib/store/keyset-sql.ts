@@ -23,8 +23,8 @@ export interface List<T extends Table> {
   /** Default: all columns. */
   readonly columns?: readonly Column<T>[];
   /**
-   * Those of `columns` that are omitted from a row's JSON if null. Setting it adds `texts` to the list, if the engine writes
-   * JSON faster than it reads columns: a list of 20 then takes 0.85 of the processor time.
+   * Those of `columns` that are omitted from a row's JSON if null. Setting it adds `texts` to the list, if the engine
+   * writes JSON faster than it reads columns. (A list of 20 takes 0.85 of the processor time.)
    */
   readonly optional?: readonly Column<T>[];
   /** Those of `columns` that hold JSON. */
@@ -51,8 +51,8 @@ export type After = string | undefined;
 export type Form = "columns" | "json";
 
 /**
- * Index entries per statement, when reading the row of each entry and when only counting entries. Each takes about a
- * millisecond (1,000 rows: 0.7 ms).
+ * Index entries per statement, when reading the row of each entry and when only counting entries. Each statement takes
+ * about a millisecond.
  */
 export const batchSize = { reading: 1_000, counting: 2_000 };
 

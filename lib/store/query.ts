@@ -31,8 +31,8 @@ type Values = Readonly<Record<string, unknown>>;
 const maxCounted = 10_000;
 
 /**
- * The tables whose rows the transactions of a group may share. Most writes of an organization read them, and only its own
- * transactions change them, except for columns and expired rows that make no difference to others.
+ * The tables whose rows the transactions of a group may share. Most writes of an organization read them, and only its
+ * own transactions change them, except for columns and expired rows that make no difference to others.
  */
 export const sharedTables: ReadonlySet<string> = new Set<Table>([
   ...(["projects", "removals", "environments", "endpoints"] as const),
@@ -64,7 +64,7 @@ interface Lockable {
 
 /**
  * Queries with named parameters, compiled once and run as prepared statements. Building and preparing queries at every
- * call cost two thirds of the throughput. Each connection has its own `Queries`.
+ * call would cost two thirds of the throughput. Each connection has its own `Queries`.
  */
 export interface Queries {
   all<P, R>(build: Build<P, R>, sharing?: "shared"): (args: P) => Promise<R[]>;
@@ -85,8 +85,8 @@ export interface Queries {
   /** A write that returns the number of changed rows. */
   change<P>(build: Build<P, unknown>): (args: P) => Promise<number>;
   /**
-   * Queues a write; errors surface at the next awaited statement or at the commit. So on
-   * PostgreSQL, a POST of a deployment waits once for its writes and the commit.
+   * Queues a write; errors surface at the next awaited statement or at the commit. So on PostgreSQL, a POST of a
+   * deployment waits once for its writes and the commit.
    */
   pipelined<P>(build: Build<P, unknown>): (args: P) => Promise<unknown>;
   /** Counts rows up to 10,000, because counting blocks the event loop. */

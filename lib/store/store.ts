@@ -82,7 +82,7 @@ export function createStore(engine: Engine): Store {
     }
     let found = known.get(repository);
     if (!found) {
-      // Check at each statement too: a long list takes several ticks, and the store may be retired meanwhile.
+      // Check at each statement too: the store may be retired between the ticks of a long list.
       const statement: Connection["statement"] = (text, use) => {
         if (refusal) throw refusal();
         return connection.statement(text, use);
@@ -96,7 +96,7 @@ export function createStore(engine: Engine): Store {
   const readsOf =
     (...prefetches: readonly (Prefetch | undefined)[]) =>
     async (connection: Connection): Promise<unknown> => {
-      // A prefetch that throws would leave the promises of its earlier reads to nobody.
+      // If a prefetch threw, nobody would handle the promises of its earlier reads.
       if (refusal) return undefined;
       const tx = new Transaction(connection);
       const reads = Promise.allSettled(prefetches.flatMap((prefetch) => prefetch?.(tx) ?? []));

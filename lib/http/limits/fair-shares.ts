@@ -14,13 +14,13 @@ const perMillisecond = 10;
 const ahead = 10_000;
 /** What a millisecond of work counts as: large bodies take at most half of the processor time. */
 const perWorked = 20;
-/** Those that wait for their budget are woken at multiples of this. */
+/** Work that waits for its budget is woken at multiples of this. */
 const turn_ms = 20;
 /** A longer entry counts as several. */
 const characters = 1_000;
 /** What a budget allows in a tick before its next request waits for the next one. */
 const maxInTick = 400;
-/** Beyond so many budgets, those with nothing used ahead are forgotten. */
+/** Beyond this number of budgets, those with nothing used ahead are forgotten. */
 const maxKnown = 10_000;
 
 export type FairShares = ReturnType<typeof createFairShares>;
@@ -61,8 +61,8 @@ export function createFairShares() {
   }
 
   /**
-   * Runs work when the budget has time, each in a tick of its own, after the work before it. When all of them began in
-   * one tick, 900 long lists held the process for 22 s.
+   * Runs work when the budget has time, each in a tick of its own, after the work before it: hundreds of long lists in
+   * one tick would hold the process.
    */
   const inTurn = <T>(budget: string, run: () => T | Promise<T>): Promise<T> =>
     inLine(budget, async () => {

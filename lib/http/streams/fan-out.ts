@@ -1,14 +1,11 @@
 import { yieldToEventLoop } from "../../kernel/node/event-loop.ts";
 
-/** How many receivers get a message before others have their turn; each takes about 50 µs. */
+/** How many receivers get a message before other work has its turn. */
 const perTurn = 64;
 /** The most messages that wait until all receivers have the earlier ones. */
 const maxWaiting = 10_000;
 
-/**
- * Sends messages to receivers in order: to few at once, to many in turns. To 5,000 at once, one message stopped the
- * service for 280 ms.
- */
+/** Sends messages to receivers in order: to few at once, to many in turns, so that other work goes on. */
 export class FanOut<Receiver> {
   readonly receivers = new Set<Receiver>();
   readonly #onError: (error: unknown) => void;

@@ -100,8 +100,8 @@ const closesOnExec = 0o2000000;
 
 /**
  * Replacements for the file descriptors with which this process was started. Otherwise the child would inherit them and
- * the files behind them. All others are closed when a program starts. This is read once: with 2,000 connections it took
- * 90 ms.
+ * the files behind them. All others are closed when a program starts. Read once, because it is slow with thousands of
+ * connections.
  */
 function findReplacements(): (number | "ignore")[] {
   // A descriptor above a limit that was lowered later cannot be replaced.

@@ -29,8 +29,8 @@ export function noteArrival(): void {
 
 /**
  * Runs a callback for a queue at the end of this tick. While connections arrive and the queue `length` grows, it waits:
- * three ticks for each growth, and 32 at most. Node accepts one connection a tick: with a commit in each tick, 32 clients
- * that connect for every POST get 1,500 answers a second instead of 3,700.
+ * three ticks for each growth, and 32 at most. Node accepts one connection a tick: with a commit in each tick, 32
+ * clients that connect for every POST get 1,500 answers a second instead of 3,700.
  */
 export function afterArrivals(run: () => void, length: () => number): void {
   let [known, unchanged, ticks] = [length(), 0, 0];
@@ -76,9 +76,9 @@ export function createBatchPerTick(onError: (error: unknown) => void): (run: () 
 export type Turns = (run: () => void) => void;
 
 /**
- * Runs callbacks in order: the first `perTurn` of a tick at once, further ones in later ticks, so that others get their
- * turn in between. A line to 4,000 followers of a log, about 200 µs each, stopped the service for 1.7 s. Errors of
- * callbacks that had to wait go to `onError`. A callback must not ask for a turn itself.
+ * Runs callbacks in order: the first `perTurn` of a tick at once, further ones in later ticks, so that other work gets
+ * its turn in between: thousands may follow a log. Errors of callbacks that had to wait go to `onError`. A callback
+ * must not ask for a turn itself.
  */
 export function createTurns(onError: (error: unknown) => void, perTurn = 16): Turns {
   const waiting: (() => void)[] = [];
@@ -106,7 +106,9 @@ export function createTurns(onError: (error: unknown) => void, perTurn = 16): Tu
   };
 }
 
-/** Runs the work of each name one after the other, and each but the first in a tick of its own: thousands may wait. */
+/**
+ * Runs the work of each name in order. Work that had to wait begins in a tick of its own, because thousands may wait.
+ */
 export function createLines() {
   /** The end of the last work of each name. It never rejects. */
   const lines = new Map<string, Promise<void>>();

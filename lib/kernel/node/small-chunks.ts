@@ -6,15 +6,15 @@ import { yieldToEventLoop } from "./event-loop.ts";
 const small = 512;
 /** The first ones pass at once: most messages have no more. */
 const maxPassed = 64;
-/** So many in one tick are passed on at its end. */
+/** Up to this many in one tick are passed on at its end. */
 const few = 100;
 /**
- * Beyond that, messages take turns. Node needs up to 2 µs for each chunk, and reads a connection 64 KiB at a time: up to
- * 11,000 chunks. With this pause for each, they take a sixth of the process's time.
+ * Beyond that, messages take turns. Node needs up to 2 µs for each chunk, and reads a connection 64 KiB at a time: up
+ * to 11,000 chunks. With this pause for each, they take a sixth of the process's time.
  */
 const pause_ms = 0.01;
 
-/** So many are kept as one: 11,000 chunks of one byte have a MiB of objects. */
+/** This many are joined into one, because each small chunk has an object. */
 const maxKept = 256;
 
 /** Passes on the small chunks of a message, and returns their number. */
@@ -26,9 +26,9 @@ const peerOf = ({ socket, statusCode }: IncomingMessage) =>
 export type JoinSmallChunks = ReturnType<typeof createChunkJoiner>;
 
 /**
- * Joins the small chunks of a chunked body, and reads its connection in turn. Call it before the first chunk. Node calls
- * back for each chunk, and reads on while they are taken: a body of 1 MB in chunks of one byte took the event loop 3 s,
- * up to 150 ms at a time. Messages of one joiner take turns: a port has one, and so has the sender of requests.
+ * Joins the small chunks of a chunked body, and reads its connection in turn. Call it before the first chunk. Node
+ * calls back for each chunk, and reads on while they are taken: a body in chunks of one byte would hold the event loop
+ * for seconds. Messages of one joiner take turns: a port has one, and so has the sender of requests.
  */
 export function createChunkJoiner() {
   /** The messages that wait, by peer. */

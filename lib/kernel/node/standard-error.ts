@@ -8,7 +8,9 @@ let count = 0;
 let lost = 0;
 let isWatched = false;
 
-/** In characters, nearly all of one byte. A pipe that processes share takes 4,096 bytes as a whole, so no line is torn. */
+/**
+ * In characters, nearly all of one byte. A pipe that processes share takes 4,096 bytes as a whole, so no line is torn.
+ */
 const atOnce = 4096;
 /** The most bytes that wait for a reader that is slow, such as a pager. */
 const maxWaiting = 1024 * 1024;
@@ -36,8 +38,8 @@ function flush(lossOf: (lines: number) => string): void {
 
 /**
  * Writes a line to stderr, after all earlier ones: at once, or with the other lines of this tick. Node would write each
- * line by itself: with their requests logged, 30,000 GETs a second take 0.84 of the processor time this way. Only an end
- * that runs no code, such as SIGKILL, loses the lines of its tick.
+ * line by itself, which takes a sixth of the time of a GET. Only an end that runs no code, such as SIGKILL, loses the
+ * lines of its tick.
  *
  * If stderr cannot be written, because its reader has gone or is slow or the disk is full, lines are lost and nothing
  * else. Before the next line that can be written, `lossOf` says how many.

@@ -38,8 +38,8 @@ type FetchClasses = Pick<typeof globalThis, "Headers" | "Request" | "Response">;
 let loaded: FetchClasses | undefined;
 
 /**
- * Node's Headers, Request and Response. Node loads them when they are first read: 10 ms and 5 MB. Kept, so that a test
- * that replaces the globals later changes nothing.
+ * Node's Headers, Request and Response. Node loads them when they are first read. Kept, so that a test that replaces
+ * the globals later changes nothing.
  */
 export function fetchClasses(): FetchClasses {
   if (loaded) return loaded;

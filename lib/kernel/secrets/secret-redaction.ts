@@ -37,7 +37,7 @@ const forms: Forms = [
   [/(?<![\w-])[\w-]{43}(?![\w-])/g, () => hidden],
 ];
 
-/** Text without a match has no secret. Most texts match nothing, so this check cut an entry from 10 µs to 3. */
+/** Text without a match has no secret. Most texts match nothing, so this check saves most of the work. */
 const suspicious = /[:=]|sk_live_|whsec_|(?<![\w-])[\w-]{43}|bearer\s|basic\s/i;
 
 /** Replaces the secrets in a text, recognized by their form or by the name before them. */

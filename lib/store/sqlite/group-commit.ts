@@ -24,11 +24,10 @@ const maxStatements = 500;
 export type GroupCommit = ReturnType<typeof createGroupCommit>;
 
 /**
- * Group commit. Transactions queued by the end of an event-loop tick, or a few ticks later while connections arrive, run
- * one after the other in one `BEGIN IMMEDIATE`. One COMMIT, and so one fsync, makes all of them durable; then their
- * promises resolve. If a member fails after it has written, the group is rolled back and runs again with a savepoint for
- * each member, so that only the failed one is undone. (Savepoints from the start would cost a POST 1.08 times the
- * processor time.)
+ * Group commit. Transactions queued by the end of an event-loop tick, or a few ticks later while connections arrive,
+ * run one after the other in one `BEGIN IMMEDIATE`. One COMMIT, and so one fsync, makes all of them durable; then their
+ * promises resolve. If a member fails after it has written, the group is rolled back and runs again with a savepoint
+ * for each member, so that only the failed one is undone.
  *
  * A member may await only the store, which answers within the same tick. So no other code runs between BEGIN and
  * COMMIT, and no reader sees uncommitted rows. A member that awaits anything else is rolled back with an error.
@@ -36,10 +35,10 @@ export type GroupCommit = ReturnType<typeof createGroupCommit>;
  * A long queue is split into groups of `maxStatements`, and the event loop runs between them.
  *
  * Reads outside a transaction share one snapshot per tick, which ends with the tick or before the first write. Locking
- * the file for each read took a tenth of a GET (bench `http`: 0.91 of the processor time with the shared snapshot).
+ * the file for each read would take a tenth of a GET.
  *
- * `isTrusted` runs before each group. It throws after an I/O error, so that nothing more is written. `guard` runs a check
- * when a group must have ended.
+ * `isTrusted` runs before each group. It throws after an I/O error, so that nothing more is written. `guard` runs a
+ * check when a group must have ended.
  */
 export function createGroupCommit(
   database: Database,

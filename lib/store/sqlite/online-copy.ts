@@ -20,10 +20,10 @@ const megabyte = 1024 * 1024;
 
 /**
  * Copies a database while its server writes. SQLite's own backup restarts at each commit of another process, or reads
- * the whole file in one snapshot while the write-ahead log grows (164 MB took 1.8 s). So the file is first copied as it
- * is, without a snapshot. Then, in a snapshot, the pieces that differ are copied again, and finally the log. This is
- * safe: if a checkpoint writes a page to the file meanwhile, the log has that page too. The second step takes about a
- * third of a second for a gigabyte, which is in memory by then.
+ * the whole file in one snapshot while the write-ahead log grows. So the file is first copied as it is, without a
+ * snapshot. Then, in a snapshot, the pieces that differ are copied again, and finally the log. This is safe: if a
+ * checkpoint writes a page to the file meanwhile, the log has that page too. The second step is short, because the file
+ * is in memory by then.
  *
  * A process that has the database open passes a `descriptor`, and closes it only after the database: closing any
  * descriptor of a file drops all locks of the process on it.

@@ -18,9 +18,9 @@ export type LogKeeper = ReturnType<typeof createLogKeeper>;
 export const logSize = (path: string): number => statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
 
 /**
- * Keeps the write-ahead log of a database small. At a commit, SQLite checkpoints the log up to the oldest open snapshot. After a long reader, one commit would have to
- * checkpoint a large log: after a reader of 30 s, it blocked the event loop for half a second. So a thread checkpoints
- * a large log, and truncates the file once nobody reads it.
+ * Keeps the write-ahead log of a database small. At a commit, SQLite checkpoints the log up to the oldest open
+ * snapshot. After a long reader, one commit would checkpoint a large log and block the event loop. So a thread
+ * checkpoints a large log, and truncates the file once nobody reads it.
  */
 export function createLogKeeper(path: string, database: () => Database) {
   let watcher: Watcher | undefined;
@@ -28,7 +28,7 @@ export function createLogKeeper(path: string, database: () => Database) {
   let isLookPlanned = false;
   let isAlarmed = false;
 
-  /** Whether commits of this connection checkpoint and truncate the log. Truncating 300 MB takes 30 to 150 ms. */
+  /** Whether commits of this connection checkpoint and truncate the log, which blocks the event loop if it is large. */
   const leaveToCommits = (isLeft: boolean) => {
     if (!database().open) return;
     database().pragma(`wal_autocheckpoint = ${isLeft ? 1000 : 0}`);
