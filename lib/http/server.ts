@@ -154,8 +154,11 @@ function ignoreUpgrade(
   server.emit("connection", socket);
 }
 
-const hostHeaders = ({ rawHeaders }: IncomingMessage): number =>
-  rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === "host").length;
+function hostHeaders({ rawHeaders }: IncomingMessage): number {
+  let count = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) if (rawHeaders[i]?.toLowerCase() === "host") count += 1;
+  return count;
+}
 
 /** Refuses two `Host` headers: 400 without a body, like Node's own refusals. */
 function refuse(response: ServerResponse): void {
