@@ -31,30 +31,21 @@ interface Ports {
 
 export type RunningRequests = ReturnType<typeof createRunningRequests>;
 
-/** Counts the running requests, so that a close can wait for all of them. Requests to a remote database take longer. */
+/** Keeps the running requests, so that a close can wait for all of them. Requests to a remote database take longer. */
 export function createRunningRequests() {
-  let count = 0;
-  let waiting: (() => void)[] = [];
-  const end = () => {
-    count -= 1;
-    if (count > 0) return;
-    for (const resolve of waiting) resolve();
-    waiting = [];
-  };
+  const running = new Set<Promise<Outcome>>();
   return {
     counted:
       (handler: Handler): Handler =>
-      async (request, route) => {
-        count += 1;
-        try {
-          return await handler(request, route);
-        } finally {
-          end();
-        }
+      (request, route) => {
+        const outcome = handler(request, route);
+        running.add(outcome);
+        return outcome.finally(() => running.delete(outcome));
       },
     /** Resolves when no request runs. */
-    ended: (): Promise<void> =>
-      count === 0 ? Promise.resolve() : new Promise((resolve) => void waiting.push(resolve)),
+    async ended(): Promise<void> {
+      while (running.size > 0) await Promise.allSettled(running);
+    },
   };
 }
 

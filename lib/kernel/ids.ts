@@ -2,25 +2,10 @@ import type { Clock } from "./clock.ts";
 import type { Random } from "./random.ts";
 import type { Snapshotable } from "./snapshotable.ts";
 
-/** Every identifier prefix of the interface. The 26 characters of a ULID follow, so identifiers sort by creation. */
-export type Prefix =
-  | "proj"
-  | "dep"
-  | "usr"
-  | "inv"
-  | "int"
-  | "wh"
-  | "gen"
-  | "req"
-  | "key"
-  | "org"
-  | "evt"
-  | "dlv"
-  | "job"
-  | "mail"
-  | "run"
-  | "aud"
-  | "scn";
+/** The prefixes of the specification. */
+type SpecifiedPrefix = "proj" | "dep" | "usr" | "inv" | "int" | "wh" | "gen" | "req" | "key" | "org" | "evt" | "dlv";
+/** Every identifier prefix. The 26 characters of a ULID follow, so identifiers sort by creation. */
+export type Prefix = SpecifiedPrefix | "job" | "mail" | "run" | "aud" | "scn";
 
 const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 

@@ -4,8 +4,6 @@ import { type Log, reasonOf } from "../kernel/log.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "./store.ts";
 
-export type DeferredWrites = ReturnType<typeof createDeferredWrites>;
-
 /**
  * Writes that may be late, such as rate counters and the last use of a key, so that reads need no commit. One
  * transaction a second writes them all. A crash loses at most the last second.

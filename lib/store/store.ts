@@ -75,11 +75,8 @@ export function createStore(engine: Engine): Store {
   let refusal: (() => Error) | undefined;
   const repositories = new WeakMap<Connection, Map<unknown, object>>();
   const repositoryOn = <R extends object>(connection: Connection, repository: RepositoryOf<R>): R => {
-    let known = repositories.get(connection);
-    if (!known) {
-      known = new Map();
-      repositories.set(connection, known);
-    }
+    const known = repositories.get(connection) ?? new Map<unknown, object>();
+    repositories.set(connection, known);
     let found = known.get(repository);
     if (!found) {
       // Check at each statement too: the store may be retired between the ticks of a long list.
