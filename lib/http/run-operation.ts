@@ -50,11 +50,6 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
   const { services, authenticator, idempotency, audit, writer, bodyLimit, rules, meter, log, fairShares, closing } =
     ports;
   const { charge, waitForTurn, work } = fairShares;
-  const bodyOf = async (request: RequestContext) => {
-    const bytes = await readBody(request, bodyLimit);
-    ports.received?.(request, bytes);
-    return bytes;
-  };
 
   return async (operation, request, authentication) => {
     const takesBody = operation.method !== "GET" && operation.method !== "DELETE";
@@ -62,7 +57,8 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
     const plain = isRead ? authentication.caller : authenticator.confirmed(authentication);
     const audited = operation.method === "GET" ? undefined : audit(operation, request, plain);
     const caller = audited?.caller ?? plain;
-    const bytes = takesBody ? await bodyOf(request) : noBytes;
+    const bytes = takesBody ? await readBody(request, bodyLimit) : noBytes;
+    if (takesBody) ports.received?.(request, bytes);
     const { organization_id, user_id } = caller;
     const watch = (lost: () => void) => authenticator.watch(authentication, lost);
     const cancellation = cancellationOf(request, closing, watch);

@@ -58,13 +58,11 @@ export function createPages<T extends Table>(
     ...unindexed.map((name) => values[name]),
   ];
 
-  const knownScans = new Map<string, readonly Scan[]>();
-  const scansFor = (values: Values): readonly Scan[] => {
-    const given = (list.filters ?? []).filter((name) => values[name] !== undefined);
-    const scans = knownScans.get(given.join()) ?? chooseScans(list, given);
-    knownScans.set(given.join(), scans);
-    return scans;
-  };
+  const scansFor = (values: Values): readonly Scan[] =>
+    chooseScans(
+      list,
+      (list.filters ?? []).filter((name) => values[name] !== undefined),
+    );
   const hasExcluded = async () =>
     list.exclude !== undefined && (await statement("hasExcluded", () => build().hasExcluded()).first([])) !== undefined;
   /** The scan whose index serves every filter. Its `all` statement returns no rows while any row is excluded. */
