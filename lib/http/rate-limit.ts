@@ -9,7 +9,7 @@ import { httpRepository } from "./repository.ts";
 const window_ms = milliseconds("10m");
 /** Beyond this many buckets in one window, all new addresses share one bucket. This bounds memory. */
 const maxBuckets = 50_000;
-/** What becomes of a request that would need another bucket then. */
+/** What happens to a request that would need one more bucket. */
 export type WhenFull = "counted together" | "not counted";
 
 /** The limit 0 means unlimited: `X-RateLimit-Limit` and `-Remaining` then always show this number. */

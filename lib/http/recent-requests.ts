@@ -6,7 +6,7 @@ import type { RequestContext } from "./request-context.ts";
 
 /** A finished request, for people who look for it. */
 export interface RecentRequest {
-  /** Counts the requests of the process: other than a request id, it is unique. */
+  /** The number of the request in this process. Unlike a request id, it is unique. */
   readonly number: number;
   readonly at: string;
   readonly request_id: string;

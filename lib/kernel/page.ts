@@ -76,7 +76,7 @@ interface LongOptions<R> {
   readonly isPaged?: boolean;
   /** The size of the first batch. */
   readonly first?: number;
-  /** Whether the last items always stay. Then a cursor without items behind it is of a state that was replaced. */
+  /** Whether the last items always stay. Then a cursor without items behind it belongs to a state that was replaced. */
   readonly keepsLast?: boolean;
   /** A list that grows meanwhile ends after this many items. */
   readonly most?: number;

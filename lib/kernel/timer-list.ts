@@ -38,7 +38,7 @@ export function createTimerList(now: () => number) {
     timer.isLate = false;
     soonest = undefined;
   };
-  /** What is set for this instant while timers run is due a millisecond later with some runners; else it is gone. */
+  /** Some runners run what timers set for this instant a millisecond later. Others drop it. */
   const postpone = () => {
     for (const [key, timer] of timers) {
       if (timer.at > now()) continue;

@@ -219,7 +219,7 @@ export function refuseArgumentsButContext(name: string, given: readonly unknown[
 /** Whether the issue is an unknown field. */
 export const isUnknown = (issue: v.BaseIssue<unknown>) => issue.type === "strict_object" && issue.expected === "never";
 
-/** Words a broken rule for callers. */
+/** Describes a broken rule to callers. */
 export function detailOf(issue: v.BaseIssue<unknown>): Detail {
   const path = v.getDotPath(issue) ?? "body";
   if (issue.input === undefined && issue.kind === "schema") return { path, message: "is required" };

@@ -87,7 +87,8 @@ export interface Engine {
   /** SQL that adds a signed number of seconds to an instant. Both arguments are text. */
   later(instant: Expression<unknown>, seconds: Expression<unknown>): RawBuilder<string>;
   /**
-   * SQL that returns a row as JSON, with the same bytes as JSON.stringify. Optional columns that are null are omitted, and the columns in `json` hold JSON.
+   * SQL that returns a row as JSON, with the same bytes as JSON.stringify. Optional columns that are null are omitted,
+   * and the columns in `json` hold JSON.
    * Undefined if this is no faster than reading columns.
    */
   readonly jsonOf?: (

@@ -38,11 +38,11 @@ interface Port {
 interface Connection {
   readonly socket: Socket;
   readonly port: Port;
-  /** Whether it had a request since it came to its place in the order. */
+  /** Whether it had a request since it got its place in the order. */
   hasAsked: boolean;
   /** The responses that the client has not received completely. Only the first has begun. */
   readonly responses: { readonly response: ServerResponse; readonly begin: (response: ServerResponse) => unknown }[];
-  /** Whether it has switched protocols. This server then closes it only to make room, and not even then if it is kept. */
+  /** Whether it has switched protocols. It is then closed only to make room, and not even then if `isKept`. */
   upgraded: boolean;
   isKept: boolean;
 }
@@ -79,7 +79,10 @@ function forget(connection: Connection): void {
   }
 }
 
-/** A waiting connection with about the oldest request. Those before it go to the end: they are busy, or have asked since. */
+/**
+ * A waiting connection with about the oldest request. Those before it go to the end: they are busy, or have asked
+ * since.
+ */
 function oldest(): Connection | undefined {
   const { all } = ofProcess;
   let left = 2 * all.size;
@@ -156,8 +159,8 @@ function answered(this: ServerResponse): void {
 /**
  * Tracks the open connections of a server, and which of them are idle. Replaces Node's `closeIdleConnections`, which
  * closes a connection whose slow client is still reading a response, and keeps a connection without any request. Beyond
- * `most`, each new connection closes the one that has waited longest for its client: without a free descriptor, accepting
- * would fail for everybody. Logs when this begins, and when half of the connections are gone.
+ * `most`, each new connection closes the one that has waited longest for its client: without a free descriptor,
+ * accepting would fail for everybody. Logs when this begins, and when half of the connections are gone.
  */
 export function trackConnections(
   server: Server,

@@ -37,15 +37,15 @@ export function createLongLists({ charge, inTurn, waitForTurn }: FairShares) {
   const lanes = new Map<string, { running: number; readonly waiting: (() => void)[] }>();
 
   /**
-   * Sends a list that may be long: at once if one batch has all of it, otherwise batch by batch as the client takes them,
-   * in the turns of its organization. The connection is cut if the key stops being valid, or if the client reads nothing
-   * for half a minute.
+   * Sends a list that may be long: at once if one batch has all of it, otherwise batch by batch as the client takes
+   * them, in the turns of its organization. The connection is cut if the key stops being valid, or if the client reads
+   * nothing for half a minute.
    */
   async function answer(list: LongList<unknown>, operation: Operation, request: Request): Promise<Answer> {
     const { request_id, organization_id, user_id } = request;
     await waitForTurn(organization_id, request.cancel);
-    // While others of its kind are long, this one is not even tried: reading a batch of each would take seconds. A long
-    // list is read again from the start, because a list that waits must hold nothing.
+    // While long lists of this kind are read, this one waits without a try: a batch of each would take seconds. A list
+    // that waits holds nothing, so a long one is read again from the start.
     const name = `${user_id} ${operation.id}`;
     const short = lanes.has(name) ? undefined : await shortAnswer(list, operation, request);
     if (short) return short;

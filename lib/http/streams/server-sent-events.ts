@@ -15,7 +15,7 @@ export const eventHeaders = {
   "x-content-type-options": "nosniff",
 } as const;
 
-/** After how long without an entry a comment keeps the connection alive. Proxies drop a silent connection after half a minute or more. */
+/** After this time without an entry, a comment keeps the connection alive: proxies drop silent connections. */
 const heartbeat = "15s";
 
 const line = (name: string, value: string) => `${name}: ${value}\n`;

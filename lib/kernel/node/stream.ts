@@ -24,8 +24,8 @@ export interface FollowOptions {
 }
 
 /**
- * Where a followed log of `count` entries resumes. It cannot resume after an entry that it never had, as the client knows
- * a state that a reset or a restore has replaced. Then an entry says so, and the log resumes after its last entry.
+ * Where a followed log of `count` entries resumes. If the log never had the entry `after`, a reset or a restore has
+ * replaced the state that the client knows. Then an entry says so, and the log resumes after its last entry.
  */
 export function resumeLog(after: string | undefined, count: number, timestamp: string) {
   if (after === undefined || Number(after) < count) return { last: after };

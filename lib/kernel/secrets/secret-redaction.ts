@@ -78,7 +78,7 @@ function redactValue(value: unknown, name: string): unknown {
   );
 }
 
-/** Text that begins as JSON and is none. What is marked as secret cannot be told there. */
+/** The values in a text that is not whole JSON. Which of them are marked as secret is unknown there. */
 const values = /(:\s*)"(?:[^"\\]|\\.)*"?/g;
 
 /** Replaces the secrets in a body. A body that is not whole JSON loses every value that is a text. */

@@ -30,7 +30,7 @@ function parseIpv6(text: string): IpAddress | undefined {
   return { bits: 128, value: joined([...first, ...Array(8 - first.length - last.length).fill(0), ...last], 16n) };
 }
 
-/** An address as a resolver or a URL writes it; undefined for anything else, and for an address with a zone (`fe80::1%eth0`). */
+/** An address as a resolver or a URL writes it; undefined for anything else, also with a zone (`fe80::1%eth0`). */
 export const parseAddress = (text: string): IpAddress | undefined =>
   text.includes(":") ? parseIpv6(text) : parseIpv4(text);
 

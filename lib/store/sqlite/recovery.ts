@@ -16,9 +16,9 @@ interface Ports {
 }
 
 /**
- * Whether a store can write. A disk error stops all writes until a test write succeeds. On a full disk, the reserve is released for deletes;
- * writes resume once there is room for the reserve again. After any other error the file is reopened, because a failed
- * sync may have lost pages that the old connection treats as written.
+ * Whether a store can write. A disk error stops all writes until a test write succeeds. On a full disk, the reserve is
+ * released for deletes; writes resume once there is room for the reserve again. After any other error the file is
+ * reopened, because a failed sync may have lost pages that the old connection treats as written.
  */
 export function createRecovery({ path, reserve, usedReserve, reopen, tryWriting }: Ports) {
   let obstacle: Obstacle | undefined;
