@@ -27,7 +27,10 @@ const tagLength = 16;
 export const fingerprintOf = (key: Buffer): string =>
   createHash("sha256").update("svc-server vault\n").update(key).digest("hex").slice(0, 16);
 
-export const wrongKey = (database: string, key = `the key file ${database}.key`) =>
+/** The key file beside a database. Its key decrypts the secrets. */
+export const keyFileOf = (path: string) => `${path}.key`;
+
+export const wrongKey = (database: string, key = `the key file ${keyFileOf(database)}`) =>
   new DatabaseError(database, `its secrets were encrypted with another key; restore ${key} that belongs to it`);
 
 export function createEncryption(key: Buffer, random: (length: number) => Buffer): Encryption {

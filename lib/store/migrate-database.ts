@@ -3,6 +3,7 @@ import { dirname, resolve } from "node:path";
 import type { Database } from "better-sqlite3";
 import { DatabaseError } from "./database-error.ts";
 import { isPostgres } from "./database-url.ts";
+import { keyFileOf } from "./encryption.ts";
 import { type Migrated, migrate, migrations } from "./migrate.ts";
 import { migrateUrl } from "./postgres/command-connection.ts";
 import { settleSwitch } from "./sqlite/atomic-switch.ts";
@@ -10,7 +11,6 @@ import { openDatabase } from "./sqlite/connection.ts";
 import { checkHeader, refuseFolder } from "./sqlite/database-files.ts";
 import { lockDatabase } from "./sqlite/database-lock.ts";
 import { makeFolder } from "./sync-folder.ts";
-import { keyFileOf } from "./transfer/integrity-check.ts";
 
 /** Creates the tables of a new database, or migrates those of an older version. Nothing else changes. */
 export async function migrateDatabase(database: string): Promise<Migrated> {

@@ -119,8 +119,8 @@ test("lib/README.md lists the transactions that lock every organization, each wi
   });
 });
 
-test("a service that simulates loads nothing of the platform and of the page", async (t) => {
-  const heavy = (path: string) => /^lib\/(platform|dashboard\/page)\//.test(path);
+test("a service that simulates in memory loads nothing of the platform, the page and PostgreSQL", async (t) => {
+  const heavy = (path: string) => /^lib\/(platform|dashboard\/page|store\/postgres)\//.test(path);
   await t.test("holds", () => {
     const loaded = loadedWith("lib/service.ts", all);
     assert.ok(loaded.has("lib/features/environments/no-live-apps.ts"));

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import Database from "better-sqlite3";
-import { createEncryption, readKey } from "../../lib/store/encryption.ts";
+import { createEncryption, keyFileOf, readKey } from "../../lib/store/encryption.ts";
 import { isNew } from "../../lib/store/migrate.ts";
-import { checkKey, damagedAssets, keyFileOf } from "../../lib/store/transfer/integrity-check.ts";
+import { checkKey, damagedAssets } from "../../lib/store/transfer/integrity-check.ts";
 import { violations } from "../helpers/invariants.ts";
 
 export type Table = "projects" | "deployments" | "api_keys" | "generations" | "invitations" | "endpoints";

@@ -13,13 +13,14 @@ import { basename, dirname, join, resolve } from "node:path";
 import { isAssetName } from "../asset-files.ts";
 import { copyData, dataFolderOf } from "../data-files.ts";
 import { codeOf, DatabaseError } from "../database-error.ts";
+import { keyFileOf } from "../encryption.ts";
 import { copyRepositories, repositoryFolderOf } from "../repository-files.ts";
 import { settleSwitch, switchFiles, switchOf } from "../sqlite/atomic-switch.ts";
 import { refuseFolder } from "../sqlite/database-files.ts";
 import { lockDatabase, lockFileOf } from "../sqlite/database-lock.ts";
 import { copyOnline } from "../sqlite/online-copy.ts";
 import { checkSums, checksumFileOf, checksumList } from "./checksums.ts";
-import { assetFolderOf, checkDatabase, checkKey, damagedAssets, keyFileOf } from "./integrity-check.ts";
+import { assetFolderOf, checkDatabase, checkKey, damagedAssets } from "./integrity-check.ts";
 import type { Report } from "./progress.ts";
 
 /** Files of the generations in `lost` are missing or damaged in the source. Everything else was copied. */

@@ -1,12 +1,11 @@
 import { codeOf, DatabaseError, describeError } from "../database-error.ts";
 import { isPostgres, withoutPassword } from "../database-url.ts";
-import { fingerprintOf, readKey, wrongKey } from "../encryption.ts";
+import { fingerprintOf, keyFileOf, readKey, wrongKey } from "../encryption.ts";
 import { describePostgres } from "../postgres/errors.ts";
 import { type CopyReport, copyService, type Progress } from "./copy.ts";
 import { openPostgresSource, openPostgresTarget } from "./copy-postgres.ts";
 import { type Source, type Target, vaultOf } from "./copy-sides.ts";
 import { openSqliteSource, openSqliteTarget } from "./copy-sqlite.ts";
-import { keyFileOf } from "./integrity-check.ts";
 
 interface CopyRequest {
   /** `from` and `to`: one is the path of a database file, the other a PostgreSQL URL. */

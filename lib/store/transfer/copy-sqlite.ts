@@ -3,7 +3,7 @@ import { dirname, resolve } from "node:path";
 import type { Database } from "better-sqlite3";
 import { assetsInFolder } from "../asset-files.ts";
 import { DatabaseError } from "../database-error.ts";
-import { fingerprintOf, readKey, writeKey, wrongKey } from "../encryption.ts";
+import { fingerprintOf, keyFileOf, readKey, writeKey, wrongKey } from "../encryption.ts";
 import { isCurrent, migrate, olderSchema } from "../migrate.ts";
 import { settleSwitch, stagingOf, switchFiles } from "../sqlite/atomic-switch.ts";
 import { openDatabase, openRaw } from "../sqlite/connection.ts";
@@ -12,7 +12,7 @@ import { lockDatabase } from "../sqlite/database-lock.ts";
 import { makeFolder } from "../sync-folder.ts";
 import type { Filled, Source, Target } from "./copy-sides.ts";
 import type { Ask, Row, Table } from "./copy-tables.ts";
-import { assetFolderOf, checkDatabase, checkKey, keyFileOf } from "./integrity-check.ts";
+import { assetFolderOf, checkDatabase, checkKey } from "./integrity-check.ts";
 
 /** Runs SQL that is written for both engines on a database file. */
 export const askOf =

@@ -4,7 +4,7 @@ import type { Database } from "better-sqlite3";
 import { etagOf } from "../asset-files.ts";
 import { Damage, DatabaseError, describeError } from "../database-error.ts";
 import { isPostgres } from "../database-url.ts";
-import { fingerprintOf, readKey, wrongKey } from "../encryption.ts";
+import { fingerprintOf, keyFileOf, readKey, wrongKey } from "../encryption.ts";
 import { type Violation, violationsOf } from "../invariants.ts";
 import { checkCompatible, isCurrent, isNew, olderSchema } from "../migrate.ts";
 import { onPostgres } from "../postgres/command-connection.ts";
@@ -14,8 +14,6 @@ import { withCopy } from "../sqlite/online-copy.ts";
 import type { Row } from "../tables.ts";
 import type { Report } from "./progress.ts";
 
-/** The key file beside a database. Its key decrypts the secrets. */
-export const keyFileOf = (path: string) => `${path}.key`;
 /** The folder beside a database for the files of its generations. */
 export const assetFolderOf = (path: string) => `${path}-files`;
 

@@ -1,8 +1,7 @@
 import { existsSync, renameSync, rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { fingerprintOf, readKey } from "../encryption.ts";
+import { fingerprintOf, keyFileOf, readKey } from "../encryption.ts";
 import { syncFolder } from "../sync-folder.ts";
-import { keyFileOf } from "./integrity-check.ts";
 
 /** The new key of a rotation, until its transaction is committed. */
 export const nextKeyOf = (database: string) => `${keyFileOf(database)}.next`;

@@ -4,7 +4,7 @@ import type { Client } from "pg";
 import { createRandom } from "../../kernel/random.ts";
 import { DatabaseError } from "../database-error.ts";
 import { isPostgres, withoutPassword } from "../database-url.ts";
-import { createEncryption, fingerprintOf, readKey, writeKey, wrongKey } from "../encryption.ts";
+import { createEncryption, fingerprintOf, keyFileOf, readKey, writeKey, wrongKey } from "../encryption.ts";
 import { isCurrent, olderSchema } from "../migrate.ts";
 import { askOf, onPostgres } from "../postgres/command-connection.ts";
 import { takeCopyLock } from "../postgres/copy-lock.ts";
@@ -15,7 +15,6 @@ import { openDatabase } from "../sqlite/connection.ts";
 import { lockDatabase } from "../sqlite/database-lock.ts";
 import { askOf as askOfFile } from "./copy-sqlite.ts";
 import { type Ask, tablesInOrder } from "./copy-tables.ts";
-import { keyFileOf } from "./integrity-check.ts";
 import { nextKeyOf, settleNextKey } from "./next-key.ts";
 import type { Report } from "./progress.ts";
 
