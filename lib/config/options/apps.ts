@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { parseUrl } from "../../kernel/text/url.ts";
 import { textLike, wholeNumber } from "../../kernel/validation.ts";
-import { option, path } from "./option-types.ts";
+import { group, option, path } from "./option-types.ts";
 
 const domainRule = "must be a domain in lower case, such as apps.example.com";
 const label = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
@@ -19,46 +19,33 @@ const appsUrl = v.pipe(
 );
 
 /** The options of the proxy in front of the apps. */
-export const apps = v.optional(
-  v.strictObject({
-    port: v.optional(
-      option(wholeNumber(0, 65_535), {
-        help: "The port at which the deployed apps can be reached; 0 picks a free one. It is open with a runtime only.",
-        flag: "apps-port",
-        value: "N",
-      }),
-      8080,
-    ),
-    host: v.optional(
-      option(textLike(253, /^[A-Za-z0-9.:[\]_-]+$/, "must be a host name or address"), {
-        help: "The address on which the apps' port listens. The commands use `--host` by default.",
-      }),
-      "127.0.0.1",
-    ),
-    domain: v.optional(
-      option(textLike(189, new RegExp(`^${label}(?:\\.${label})*$`), domainRule), {
-        help: "The domain under which each environment has a host: `<environment>-<project>.<domain>`.",
-        flag: "apps-domain",
-        value: "DOMAIN",
-      }),
-      "localhost",
-    ),
-    url: v.optional(
-      option(appsUrl, {
-        help: "The public URL of the apps behind a proxy: `https://*.apps.example.com`, with `*` for the environment's part of the host. The `url` of environments and deployments uses it, and its hosts lead to the apps, as the hosts of `apps.domain` do. Without it, `url` has the port of the apps.",
-        example: '"https://*.apps.example.com"',
-        flag: "apps-url",
-        value: "URL",
-      }),
-    ),
-    folder: v.optional(
-      option(path, {
-        help: "The folder for this server's builds, releases and caches, on a local disk. A runtime with PostgreSQL needs it. Beside a database file, the folder has a fixed place, so the option is for PostgreSQL only.",
-        example: '"/var/lib/svc-server/apps"',
-        flag: "apps-folder",
-        value: "DIR",
-      }),
-    ),
+export const apps = group({
+  port: option(wholeNumber(0, 65_535), {
+    default: 8080,
+    help: "The port at which the deployed apps can be reached; 0 picks a free one. It is open with a runtime only.",
+    flag: "apps-port",
+    value: "N",
   }),
-  {},
-);
+  host: option(textLike(253, /^[A-Za-z0-9.:[\]_-]+$/, "must be a host name or address"), {
+    default: "127.0.0.1",
+    help: "The address on which the apps' port listens. The commands use `--host` by default.",
+  }),
+  domain: option(textLike(189, new RegExp(`^${label}(?:\\.${label})*$`), domainRule), {
+    default: "localhost",
+    help: "The domain under which each environment has a host: `<environment>-<project>.<domain>`.",
+    flag: "apps-domain",
+    value: "DOMAIN",
+  }),
+  url: option(appsUrl, {
+    help: "The public URL of the apps behind a proxy: `https://*.apps.example.com`, with `*` for the environment's part of the host. The `url` of environments and deployments uses it, and its hosts lead to the apps, as the hosts of `apps.domain` do. Without it, `url` has the port of the apps.",
+    example: '"https://*.apps.example.com"',
+    flag: "apps-url",
+    value: "URL",
+  }),
+  folder: option(path, {
+    help: "The folder for this server's builds, releases and caches, on a local disk. A runtime with PostgreSQL needs it. Beside a database file, the folder has a fixed place, so the option is for PostgreSQL only.",
+    example: '"/var/lib/svc-server/apps"',
+    flag: "apps-folder",
+    value: "DIR",
+  }),
+});

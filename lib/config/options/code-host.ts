@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { parseUrl } from "../../kernel/text/url.ts";
 import { textLike, textOf } from "../../kernel/validation.ts";
-import { duration, option, path } from "./option-types.ts";
+import { duration, group, option, path } from "./option-types.ts";
 
 const url = v.pipe(
   v.string("must be a string"),
@@ -26,61 +26,46 @@ const repositories = textLike(
   "must be a glob of repositories, such as acme/*",
 );
 
-export const codeHost = v.optional(
-  v.strictObject({
-    url: v.optional(
-      option(url, { help: "Where repositories are fetched from; `{repo}` stands for `owner/repo`." }),
-      "https://github.com/{repo}.git",
-    ),
-    api: v.optional(
-      option(
-        v.pipe(
-          v.string("must be a string"),
-          v.check(
-            (text) => isAddress(text),
-            "must be a URL such as https://git.example.com/api/v1; its scheme is https or http",
-          ),
-        ),
-        {
-          help: "The base URL of the code host's API, where `token` sets the status of commits. A URL that ends with `/api/v4` means GitLab, with `/api/v1` Gitea, any other GitHub. Without it, the URL is derived from `url`.",
-          example: '"https://git.example.com/api/v1"',
-        },
+export const codeHost = group({
+  url: option(url, {
+    default: "https://github.com/{repo}.git",
+    help: "Where repositories are fetched from; `{repo}` stands for `owner/repo`.",
+  }),
+  api: option(
+    v.pipe(
+      v.string("must be a string"),
+      v.check(
+        (text) => isAddress(text),
+        "must be a URL such as https://git.example.com/api/v1; its scheme is https or http",
       ),
     ),
-    token: v.optional(
-      option(textLike(4096, /^[\x21-\x7e]+$/, "must be a token of visible ASCII characters"), {
-        help: "The token that fetches private repositories over https, and sets the status of deployed commits. Without it, only public repositories can be read, and no status is set.",
-        example: '"ghp_demo"',
-      }),
-    ),
-    organizations: v.optional(
-      option(v.record(textOf(1, 64), v.array(repositories, "must be a list")), {
-        help: 'The organizations whose deployments and pushes the token and the connected app serve, each with globs of repositories: `{"acme":["acme/*"]}`. Without it, they serve the only organization of the service, or none if there are several. Other organizations can read only public repositories, without the token.',
-        example: '{ acme: ["acme/*"] }',
-      }),
-    ),
-    repos: v.optional(
-      option(path, {
-        help: "A folder of repositories on this machine, instead of the code host: `DIR/owner/repo` or `DIR/repo`, bare or a working copy (`dev`). Without it, repositories come from `url`.",
-        example: '"./repositories"',
-        flag: "repos",
-        value: "DIR",
-        mode: "dev",
-      }),
-    ),
-    secret: v.optional(
-      option(textOf(1, 256), {
-        help: "The secret of the connected app. It verifies pushes for integrations that have no secret of their own. Without it, `start` refuses those pushes, and `dev` takes them unsigned.",
-        example: '"whsec_demo"',
-      }),
-    ),
+    {
+      help: "The base URL of the code host's API, where `token` sets the status of commits. A URL that ends with `/api/v4` means GitLab, with `/api/v1` Gitea, any other GitHub. Without it, the URL is derived from `url`.",
+      example: '"https://git.example.com/api/v1"',
+    },
+  ),
+  token: option(textLike(4096, /^[\x21-\x7e]+$/, "must be a token of visible ASCII characters"), {
+    help: "The token that fetches private repositories over https, and sets the status of deployed commits. Without it, only public repositories can be read, and no status is set.",
+    example: '"ghp_demo"',
   }),
-  {},
-);
+  organizations: option(v.record(textOf(1, 64), v.array(repositories, "must be a list")), {
+    help: 'The organizations whose deployments and pushes the token and the connected app serve, each with globs of repositories: `{"acme":["acme/*"]}`. Without it, they serve the only organization of the service, or none if there are several. Other organizations can read only public repositories, without the token.',
+    example: '{ acme: ["acme/*"] }',
+  }),
+  repos: option(path, {
+    help: "A folder of repositories on this machine, instead of the code host: `DIR/owner/repo` or `DIR/repo`, bare or a working copy (`dev`). Without it, repositories come from `url`.",
+    example: '"./repositories"',
+    flag: "repos",
+    value: "DIR",
+    mode: "dev",
+  }),
+  secret: option(textOf(1, 256), {
+    help: "The secret of the connected app. It verifies pushes for integrations that have no secret of their own. Without it, `start` refuses those pushes, and `dev` takes them unsigned.",
+    example: '"whsec_demo"',
+  }),
+});
 
-export const previewLifetime = v.optional(
-  option(duration, {
-    help: "How long the environment of a pull or merge request stays after its last deployment, unless the request ends earlier.",
-  }),
-  "14d",
-);
+export const previewLifetime = option(duration, {
+  default: "14d",
+  help: "How long the environment of a pull or merge request stays after its last deployment, unless the request ends earlier.",
+});

@@ -3,7 +3,7 @@ import { parseHttpUrl } from "../../drivers/outbound/target.ts";
 import { isLoopbackName } from "../../http/hosts.ts";
 import { roles } from "../../kernel/roles.ts";
 import { oneOf, textLike, textOf } from "../../kernel/validation.ts";
-import { option, switchOr } from "./option-types.ts";
+import { option, requiredOption, switchOr } from "./option-types.ts";
 
 /** Allows http only for an issuer on this machine, in tests: elsewhere the network could read codes and tokens. */
 const issuer = v.pipe(
@@ -21,50 +21,42 @@ const created = roles.filter((role) => role !== "owner");
 const visible = (what: string) => textLike(4096, /^[\x21-\x7e]+$/, `must be ${what} of visible ASCII characters`);
 
 const oidc = v.strictObject({
-  issuer: option(issuer, {
+  issuer: requiredOption(issuer, {
     help: "The issuer with which people sign in (OpenID Connect), as its discovery document names it. It needs the package `openid-client`.",
     example: '"https://login.example.com/realms/acme"',
   }),
-  clientId: option(visible("an identifier"), {
+  clientId: requiredOption(visible("an identifier"), {
     help: "The identifier of this service at the issuer.",
     example: '"svc-server"',
   }),
-  clientSecret: option(visible("a secret"), { help: "The client secret from the issuer.", example: '"secret_of_svc"' }),
-  name: v.optional(
-    option(textOf(1, 64, { trim: true }), {
-      help: "The name of the issuer on the page: “Sign in with NAME”. Without it, the host of the issuer.",
-      example: '"Acme"',
-    }),
-  ),
-  organization: v.optional(
-    option(textOf(1, 64), {
-      help: "The name or identifier of the organization whose people sign in. Without it, the only one of the service.",
-      example: '"acme"',
-    }),
-  ),
-  create: v.optional(
-    option(oneOf(created), {
-      help: "The role for a person who signs in for the first time and has no user yet: `admin`, `developer` or `viewer`. Without it, such a person is refused.",
-      example: '"viewer"',
-    }),
-  ),
+  clientSecret: requiredOption(visible("a secret"), {
+    help: "The client secret from the issuer.",
+    example: '"secret_of_svc"',
+  }),
+  name: option(textOf(1, 64, { trim: true }), {
+    help: "The name of the issuer on the page: “Sign in with NAME”. Without it, the host of the issuer.",
+    example: '"Acme"',
+  }),
+  organization: option(textOf(1, 64), {
+    help: "The name or identifier of the organization whose people sign in. Without it, the only one of the service.",
+    example: '"acme"',
+  }),
+  create: option(oneOf(created), {
+    help: "The role for a person who signs in for the first time and has no user yet: `admin`, `developer` or `viewer`. Without it, such a person is refused.",
+    example: '"viewer"',
+  }),
 });
 
-export const dashboard = v.optional(
-  switchOr(
-    v.strictObject({
-      keySignIn: v.optional(
-        option(v.boolean(), {
-          help: "Whether people may sign in to the dashboard with an API key. `false` needs `dashboard.oidc` (`start`).",
-        }),
-        true,
-      ),
-      oidc: v.optional(oidc),
+export const dashboard = switchOr(
+  {
+    keySignIn: option(v.boolean(), {
+      default: true,
+      help: "Whether people may sign in to the dashboard with an API key. `false` needs `dashboard.oidc` (`start`).",
     }),
-    {
-      help: "Serve the dashboard at `/dashboard`: `true`, `false`, or an object of the options below.",
-      flag: "no-dashboard",
-    },
-  ),
-  true,
+    oidc: v.optional(oidc),
+  },
+  {
+    help: "Serve the dashboard at `/dashboard`: `true`, `false`, or an object of the options below.",
+    flag: "no-dashboard",
+  },
 );

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { parseAddress } from "../../kernel/text/ip-address.ts";
-import { option } from "./option-types.ts";
+import { group, option } from "./option-types.ts";
 
 const server = v.pipe(
   v.string("must be a string"),
@@ -11,20 +11,13 @@ const server = v.pipe(
   }, "must be the address of a name server, such as 192.0.2.53 or [2001:db8::53]:5353"),
 );
 
-export const domains = v.optional(
-  v.strictObject({
-    verify: v.optional(
-      option(v.boolean(), {
-        help: "Whether a domain of an environment works only once the TXT record `_svc.<domain>` holds the token of its organization. Without this option, that is so in `start` with more than one organization.",
-        example: "true",
-      }),
-    ),
-    servers: v.optional(
-      option(v.array(server, "must be a list"), {
-        help: "The addresses of the name servers to ask for these records, with or without a port. Without it, the name servers of the machine.",
-      }),
-      [],
-    ),
+export const domains = group({
+  verify: option(v.boolean(), {
+    help: "Whether a domain of an environment works only once the TXT record `_svc.<domain>` holds the token of its organization. Without this option, that is so in `start` with more than one organization.",
+    example: "true",
   }),
-  {},
-);
+  servers: option(v.array(server, "must be a list"), {
+    default: [],
+    help: "The addresses of the name servers to ask for these records, with or without a port. Without it, the name servers of the machine.",
+  }),
+});

@@ -4,7 +4,7 @@ import { parseHttpUrl } from "../../drivers/outbound/target.ts";
 import { finished } from "../../features/generations/schema.ts";
 import { field } from "../../kernel/field.ts";
 import { oneOf, textLike, textOf } from "../../kernel/validation.ts";
-import { duration, option, positive } from "./option-types.ts";
+import { duration, group, option, positive } from "./option-types.ts";
 
 const generationDriver = v.custom<GenerationDriver>(
   (value) =>
@@ -110,44 +110,33 @@ const backend = v.variant(
   "must be openai, predictions, sdcpp, openrouter or command",
 );
 
-export const generations = v.optional(
-  v.strictObject({
-    concurrency: v.optional(
-      option(positive(10_000), {
-        help: "The number of generations that run at the same time, in the whole service. Organizations take turns.",
-      }),
-      16,
-    ),
-    finishedStatus: v.optional(
-      option(oneOf(finished), { help: "The status of a finished generation: `completed` or `succeeded`." }),
-      "completed",
-    ),
-    media: v.optional(
-      option(oneOf(["painted", "fast"]), {
-        help: "The files of built-in models: `painted` pictures, or `fast` placeholders in the prompt's colours with the prompt on them.",
-      }),
-      "painted",
-    ),
-    models: v.optional(
-      option(oneOf(["open", "strict"]), { help: "`open` runs any model; `strict` refuses unknown models." }),
-      "open",
-    ),
-    retention: v.optional(
-      option(duration, { help: "How long the file of a finished generation is stored, such as `30d`." }),
-      "30d",
-    ),
-    backends: v.optional(
-      option(v.record(textOf(1, 64), backend), {
-        help: "Servers and programs that run models, by name. See the chapter on generations.",
-      }),
-      {},
-    ),
-    driver: v.optional(
-      option(generationDriver, {
-        help: "The driver that runs all other models. Without it, an offline painter simulates them.",
-        example: "simulatedGenerations()",
-      }),
-    ),
+export const generations = group({
+  concurrency: option(positive(10_000), {
+    default: 16,
+    help: "The number of generations that run at the same time, in the whole service. Organizations take turns.",
   }),
-  {},
-);
+  finishedStatus: option(oneOf(finished), {
+    default: "completed",
+    help: "The status of a finished generation: `completed` or `succeeded`.",
+  }),
+  media: option(oneOf(["painted", "fast"]), {
+    default: "painted",
+    help: "The files of built-in models: `painted` pictures, or `fast` placeholders in the prompt's colours with the prompt on them.",
+  }),
+  models: option(oneOf(["open", "strict"]), {
+    default: "open",
+    help: "`open` runs any model; `strict` refuses unknown models.",
+  }),
+  retention: option(duration, {
+    default: "30d",
+    help: "How long the file of a finished generation is stored, such as `30d`.",
+  }),
+  backends: option(v.record(textOf(1, 64), backend), {
+    default: {},
+    help: "Servers and programs that run models, by name. See the chapter on generations.",
+  }),
+  driver: option(generationDriver, {
+    help: "The driver that runs all other models. Without it, an offline painter simulates them.",
+    example: "simulatedGenerations()",
+  }),
+});

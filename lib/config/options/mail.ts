@@ -3,7 +3,7 @@ import type { MailTransport } from "../../drivers/mail/contract.ts";
 import { parseSender } from "../../drivers/mail/sender.ts";
 import { parseMailServer } from "../../drivers/mail/server-url.ts";
 import { textOf } from "../../kernel/validation.ts";
-import { option } from "./option-types.ts";
+import { group, option } from "./option-types.ts";
 
 /** The URL of a mail server. The rule never repeats the given value, which holds a password. */
 const url = v.pipe(
@@ -22,35 +22,24 @@ const sender = v.pipe(
   ),
 );
 
-export const mail = v.optional(
-  v.strictObject({
-    url: v.optional(
-      option(url, {
-        help: "The mail server: `smtp://user:password@host:587`, or `smtps://` for TLS from the start. Without it, mails are only stored, and `svc-server mail` shows them. The URL holds a password, so there is no flag for it.",
-        example: '"smtp://svc:password@mail.example.com:587"',
-      }),
-    ),
-    from: v.optional(
-      option(sender, {
-        help: "The sender of mails. Without it, `svc-server@` with the host of the public URL.",
-        example: '"Example <svc@example.com>"',
-      }),
-    ),
-    insecure: v.optional(
-      option(v.boolean(), {
-        help: "Send mails, and the password of `mail.url`, without TLS if the server offers none, and accept every certificate.",
-      }),
-      false,
-    ),
-    transport: v.optional(
-      option(
-        v.custom<MailTransport>((value) => typeof value === "function", "must be a function"),
-        {
-          help: "A function that gets each mail instead of a server: `({ messageId, from, to, subject, text, html }) => …`. The option `mail` may be this function itself. Without it, `mail.url` decides.",
-          example: "(mail) => outbox.push(mail)",
-        },
-      ),
-    ),
+export const mail = group({
+  url: option(url, {
+    help: "The mail server: `smtp://user:password@host:587`, or `smtps://` for TLS from the start. Without it, mails are only stored, and `svc-server mail` shows them. The URL holds a password, so there is no flag for it.",
+    example: '"smtp://svc:password@mail.example.com:587"',
   }),
-  {},
-);
+  from: option(sender, {
+    help: "The sender of mails. Without it, `svc-server@` with the host of the public URL.",
+    example: '"Example <svc@example.com>"',
+  }),
+  insecure: option(v.boolean(), {
+    default: false,
+    help: "Send mails, and the password of `mail.url`, without TLS if the server offers none, and accept every certificate.",
+  }),
+  transport: option(
+    v.custom<MailTransport>((value) => typeof value === "function", "must be a function"),
+    {
+      help: "A function that gets each mail instead of a server: `({ messageId, from, to, subject, text, html }) => …`. The option `mail` may be this function itself. Without it, `mail.url` decides.",
+      example: "(mail) => outbox.push(mail)",
+    },
+  ),
+});

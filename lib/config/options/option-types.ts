@@ -51,21 +51,45 @@ export type OptionHelp = {
   readonly below?: v.ObjectEntries;
 };
 
-/** A schema with the documentation of its option. */
-export const option = <S extends v.GenericSchema>(schema: S, help: OptionHelp) =>
+/** A required option of a group: its schema with its documentation. */
+export const requiredOption = <S extends v.GenericSchema>(schema: S, help: OptionHelp) =>
   v.pipe(schema, v.metadata<v.InferOutput<S>, OptionHelp>(help));
 
-/** Accepts `true`, `false`, or an object of options, which also means `true`. Parsed to `false` or the options. */
-export const switchOr = <E extends v.ObjectEntries>(below: v.StrictObjectSchema<E, undefined>, help: OptionHelp) => {
-  type Given = boolean | v.InferInput<typeof below>;
-  type Parsed = false | v.InferOutput<typeof below>;
+type Documented<S extends v.GenericSchema> = ReturnType<typeof requiredOption<S>>;
+
+/** An option that may be left out. It has the default then, or is undefined. */
+export function option<S extends v.GenericSchema, const D extends v.InferInput<S>>(
+  schema: S,
+  about: OptionHelp & { readonly default: D },
+): v.OptionalSchema<Documented<S>, D>;
+export function option<S extends v.GenericSchema>(
+  schema: S,
+  about: OptionHelp,
+): v.OptionalSchema<Documented<S>, undefined>;
+export function option<S extends v.GenericSchema>(
+  schema: S,
+  { default: fallback, ...help }: OptionHelp & { readonly default?: v.InferInput<S> },
+): v.GenericSchema {
+  return v.optional(requiredOption(schema, help), fallback);
+}
+
+/** A group of options, which may be left out as a whole. */
+export const group = <const E extends v.ObjectEntries>(options: E) => v.optional(v.strictObject(options), {} as never);
+
+/**
+ * A switch that takes `true` (the default), `false`, or an object of options, which also means `true`. Parsed to `false`
+ * or the options.
+ */
+export const switchOr = <const E extends v.ObjectEntries>(options: E, help: OptionHelp) => {
+  const below = v.strictObject(options);
+  type Options = v.InferOutput<typeof below>;
   const schema = v.lazy(
-    (given): v.GenericSchema<Given, boolean | v.InferOutput<typeof below>> =>
+    (given): v.GenericSchema<boolean | v.InferInput<typeof below>, boolean | Options> =>
       typeof given === "object" ? below : v.boolean("must be true, false or an object of options"),
   );
-  const parsed = v.transform(
-    (given: v.InferOutput<typeof schema>): Parsed =>
-      typeof given === "object" || !given ? (given as Parsed) : v.parse(below, {}),
+  const parsed = v.transform((given: boolean | Options): false | Options =>
+    given === true ? v.parse(below, {}) : given,
   );
-  return v.pipe(schema, parsed, v.metadata<Parsed, OptionHelp>({ ...help, below: below.entries }));
+  const about = v.metadata<false | Options, OptionHelp>({ ...help, below: options });
+  return v.optional(v.pipe(schema, parsed, about), true);
 };
