@@ -2,14 +2,14 @@ import type { ArgsDef } from "citty";
 import { pathOf } from "../lib/kernel/text/paths.ts";
 import { backup as copyDatabase, restore as restoreDatabase } from "../lib/store/transfer/backup.ts";
 import { databaseFileOf, EndedWith } from "./arguments.ts";
-import { command, json } from "./define-command.ts";
-import { describeLost, say } from "./output.ts";
+import { command, flag, json, option, word } from "./define-command.ts";
+import { describeLost, sayResult } from "./output.ts";
 import { withProgress } from "./progress.ts";
 
 const target: ArgsDef = {
-  database: { type: "string", description: "The database file (./svc-data).", valueHint: "PATH" },
+  database: option("The database file (./svc-data).", "PATH"),
 };
-const force: ArgsDef = { force: { type: "boolean", description: "Overwrite existing files." } };
+const force: ArgsDef = { force: flag("Overwrite existing files.") };
 
 /** A sentence about files that the copy lacks; empty if it is complete. */
 const missingFiles = (lost: readonly string[]) =>
@@ -26,10 +26,7 @@ export const backup = command(
   "backup",
   "The copy is checked. The server may be running.",
   {
-    file: {
-      type: "positional",
-      description: "The file to write; its key is written to FILE.key, its checksums to FILE.sha256.",
-    },
+    file: word("The file to write; its key is written to FILE.key, its checksums to FILE.sha256."),
     ...target,
     ...force,
     ...json,
@@ -41,10 +38,10 @@ export const backup = command(
       copyDatabase(database, file, { force: args["force"] === true, report }),
     );
     const key = `${file}.key`;
-    say(
-      args["json"]
-        ? JSON.stringify({ file, key, lost_files: lost, warnings: [...warnings, ...unread] })
-        : `${file} is ${unread.length > 0 ? "a copy that lacks data of apps or branches" : "a complete copy"}. ${key} decrypts its secrets: keep it separate from the backup.${missingFiles(lost)}${lines(warnings)}`,
+    sayResult(
+      args,
+      { file, key, lost_files: lost, warnings: [...warnings, ...unread] },
+      `${file} is ${unread.length > 0 ? "a copy that lacks data of apps or branches" : "a complete copy"}. ${key} decrypts its secrets: keep it separate from the backup.${missingFiles(lost)}${lines(warnings)}`,
     );
     incomplete(unread);
   },
@@ -53,17 +50,17 @@ export const backup = command(
 export const restore = command(
   "restore",
   "The backup is checked first. A database that exists is replaced only with --force. Stop its server before.",
-  { file: { type: "positional", description: "The backup; its key is in FILE.key." }, ...target, ...force, ...json },
+  { file: word("The backup; its key is in FILE.key."), ...target, ...force, ...json },
   async (args) => {
     const file = pathOf(String(args["file"]));
     const to = databaseFileOf(args, (url) => `pg_restore --clean --if-exists --dbname=${url} ${file}`);
     const { lost, warnings, unread } = await withProgress((report) =>
       restoreDatabase(file, to, { force: args["force"] === true, report }),
     );
-    say(
-      args["json"]
-        ? JSON.stringify({ database: to, lost_files: lost, warnings: [...warnings, ...unread] })
-        : `${to} is restored${unread.length > 0 ? ", without some data of apps or branches" : ""}; start the server on it.${missingFiles(lost)}${lines(warnings)}`,
+    sayResult(
+      args,
+      { database: to, lost_files: lost, warnings: [...warnings, ...unread] },
+      `${to} is restored${unread.length > 0 ? ", without some data of apps or branches" : ""}; start the server on it.${missingFiles(lost)}${lines(warnings)}`,
     );
     incomplete(unread);
   },

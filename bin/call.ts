@@ -1,12 +1,13 @@
 import type { Page } from "../lib/client/answers.ts";
 import { follows, pathExamples } from "../lib/client/typed-client.ts";
+import type { Client } from "../lib/client.ts";
 import { systemTimer } from "../lib/kernel/clock.ts";
 import { manualClockHint } from "../lib/kernel/manual-clock-hint.ts";
 import { EndedWith, UsageError } from "./arguments.ts";
 import { inputOf, type OperationInfo, operationOf } from "./call-fields.ts";
-import { type Connection, clientOf, connectionArgs, connectionOf, explainedError } from "./connection.ts";
+import { connectionArgs, connectionOf, withClient } from "./connection.ts";
 import { controlOf } from "./control-client.ts";
-import { command, type Given } from "./define-command.ts";
+import { command, flag, type Given, optionalWord, word } from "./define-command.ts";
 import { printLog } from "./logs.ts";
 import { fieldOf, formatAnswer, isRecord, lostKey, note, say, saySecret, sayToReader } from "./output.ts";
 import { exitOnSignal } from "./signals.ts";
@@ -52,31 +53,22 @@ function printed(answer: unknown, { field, json }: Given): string {
 async function callAll(
   { id, fields }: OperationInfo,
   input: Readonly<Record<string, unknown>>,
-  connection: Connection,
+  client: Client,
   args: Given,
 ): Promise<void> {
   const [{ properties }] = fields["allOf"] as [{ properties: object }];
   if (!Object.hasOwn(properties, "cursor"))
     throw new UsageError(`option --all works only on lists with pages, which ${id} is not`);
-  const client = clientOf(connection);
   const list = (given: Readonly<Record<string, unknown>>) => client.call(id, given) as Promise<Page<unknown>>;
-  try {
-    for await (const record of client.paginate(list, { per_page: 100, ...input }))
-      await sayToReader(printed(record, { ...args, json: args["field"] === undefined || args["json"] }));
-  } catch (error) {
-    throw await explainedError(error, connection);
-  }
+  for await (const record of client.paginate(list, { per_page: 100, ...input }))
+    await sayToReader(printed(record, { ...args, json: args["field"] === undefined || args["json"] }));
 }
 
 /** Prints the entries of a log as they are written. */
-async function follow(input: Readonly<Record<string, unknown>>, connection: Connection, args: Given): Promise<void> {
+async function follow(input: Readonly<Record<string, unknown>>, client: Client, args: Given): Promise<void> {
   const [id, name] = [String(input["id"]), input["name"]];
   exitOnSignal();
-  try {
-    await printLog(clientOf(connection).followLogs(name === undefined ? id : { id, name: String(name) }), args);
-  } catch (error) {
-    throw explainedError(error, connection);
-  }
+  await printLog(client.followLogs(name === undefined ? id : { id, name: String(name) }), args);
 }
 
 /** What to do if an answer with a new key cannot be printed: it is shown only once. */
@@ -101,11 +93,13 @@ async function call(args: Given): Promise<void> {
       `${id} needs ${missing}: svc-server call ${[id, ...Object.values(pathExamples(id))].join(" ")}`,
     );
   const connection = connectionOf(args);
-  if (follows(id, input)) return follow(input, connection, args);
-  if (args["all"]) return callAll(operation, input, connection, args);
-  const answering = clientOf(connection).call(id, input);
-  if (Number(input["wait"]) > 0) void sayStandingClock(args, answering);
-  const answer = await answering.catch((error: unknown) => Promise.reject(explainedError(error, connection)));
+  if (follows(id, input)) return withClient(connection, (client) => follow(input, client, args));
+  if (args["all"]) return withClient(connection, (client) => callAll(operation, input, client, args));
+  const answer = await withClient(connection, (client) => {
+    const answering = client.call(id, input);
+    if (Number(input["wait"]) > 0) void sayStandingClock(args, answering);
+    return answering;
+  });
   const text = printed(answer, args);
   const remedy = remedies[id]?.(answer as { id: string });
   if (remedy !== undefined) await saySecret(text, remedy);
@@ -117,8 +111,8 @@ const callCommand = command(
   "call",
   "Write a list as list=a,b or list[]=a list[]=b, and read a whole body from a file with body=@FILE. With wait=N, a call ends with the exit code 3 if the work has failed, or was cancelled or rolled back.",
   {
-    operation: { type: "positional", description: "The name of the operation, such as projects.list." },
-    all: { type: "boolean", description: "Read every page of a list, and print each record as a line of JSON." },
+    operation: word("The name of the operation, such as projects.list."),
+    all: flag("Read every page of a list, and print each record as a line of JSON."),
     ...fieldArg,
     ...connectionArgs,
   },
@@ -133,11 +127,7 @@ export const users = command(
   "users",
   "svc-server users invite … is short for svc-server call users.invite …",
   {
-    verb: {
-      type: "positional",
-      description: "The operation: list (the default), invite, get, update, …",
-      required: false,
-    },
+    verb: optionalWord("The operation: list (the default), invite, get, update, …"),
     ...fieldArg,
     ...connectionArgs,
   },

@@ -1,10 +1,4 @@
-import { type Command, type Listed, parent } from "./define-command.ts";
-
-const listed = (summary: string, example: string, load: () => Promise<Command>): Listed => ({
-  summary,
-  example: `svc-server ${example}`,
-  load,
-});
+import { listed, parent } from "./define-command.ts";
 
 /** All commands in the groups of `svc-server --help`, each with its line there and its example. */
 export const groups = {

@@ -4,7 +4,7 @@ import { roles } from "../lib/kernel/roles.ts";
 import { UsageError } from "./arguments.ts";
 import { documentedOperations, enumOf, type OperationInfo, partsOf } from "./call-fields.ts";
 import { readProfiles } from "./connection.ts";
-import { type Command, command, type Listing } from "./define-command.ts";
+import { type Command, command, type Listing, word } from "./define-command.ts";
 import { instrumentOf } from "./instruments.ts";
 import { say } from "./output.ts";
 
@@ -26,7 +26,7 @@ compdef _svc_server svc-server`,
 export const completion = command(
   "completion",
   "Load it in the start file of the shell.",
-  { shell: { type: "positional", description: "bash, zsh or fish." } },
+  { shell: word("bash, zsh or fish.") },
   ({ shell }) => {
     const script = Object.hasOwn(scripts, String(shell)) ? scripts[String(shell)] : undefined;
     if (script === undefined) throw new UsageError(`the shell must be one of ${Object.keys(scripts).join(", ")}`);

@@ -8,24 +8,18 @@ import { didYouMean } from "../lib/kernel/text/did-you-mean.ts";
 import { readText } from "../lib/kernel/text/paths.ts";
 import { parseUrl } from "../lib/kernel/text/url.ts";
 import { fromEnvironment, requireKnown, UsageError } from "./arguments.ts";
-import { type Command, type Given, json, type Listing, parent } from "./define-command.ts";
+import { type Command, type Given, json, type Listing, option, parent } from "./define-command.ts";
 
 /**
  * Options of commands that call a running service. None accepts a key, because all users of the machine can read
  * arguments.
  */
 export const connectionArgs: ArgsDef = {
-  url: {
-    type: "string",
-    description:
-      "The address of the service. Without it, the named profile, then SVC_URL, then the profile default (http://127.0.0.1:7400).",
-    valueHint: "URL",
-  },
-  profile: {
-    type: "string",
-    description: "A profile saved by svc-server login (SVC_PROFILE). It overrides SVC_URL and SVC_API_KEY.",
-    valueHint: "NAME",
-  },
+  url: option(
+    "The address of the service. Without it, the named profile, then SVC_URL, then the profile default (http://127.0.0.1:7400).",
+    "URL",
+  ),
+  profile: option("A profile saved by svc-server login (SVC_PROFILE). It overrides SVC_URL and SVC_API_KEY.", "NAME"),
   ...json,
 };
 
@@ -134,6 +128,15 @@ export function clientOf({ url, apiKey, keySource }: Connection): Client {
   } catch (error) {
     // Names the variable or profile instead of the library's option.
     throw new UsageError((error as Error).message.replace("apiKey", keySource));
+  }
+}
+
+/** Calls a service. Errors of the calls are explained. */
+export async function withClient<T>(connection: Connection, work: (client: Client) => Promise<T>): Promise<T> {
+  try {
+    return await work(clientOf(connection));
+  } catch (error) {
+    throw explainedError(error, connection);
   }
 }
 

@@ -3,14 +3,12 @@ import { parseDuration } from "../lib/kernel/text/duration.ts";
 import { UsageError } from "./arguments.ts";
 import { commandGroup, connectionArgs } from "./connection.ts";
 import { controlOf } from "./control-client.ts";
-import { command, type Given } from "./define-command.ts";
-import { counted, say } from "./output.ts";
-
-const print = (args: Given, record: object, sentence: string) => say(args["json"] ? JSON.stringify(record) : sentence);
+import { command, type Given, listed, option, optionalWord } from "./define-command.ts";
+import { counted, sayResult } from "./output.ts";
 
 const show = command("show", "", connectionArgs, async (args) => {
   const clock = await controlOf(args)<{ now: string; mode: string }>("GET clock");
-  print(args, clock, `${clock.now}  ${clock.mode}`);
+  sayResult(args, clock, `${clock.now}  ${clock.mode}`);
 });
 
 /** The body of `POST /_svc/clock/advance`. */
@@ -32,28 +30,23 @@ const advance = command(
   "advance",
   "Only a clock of the mode manual can be advanced: svc-server dev --clock manual.",
   {
-    by: { type: "positional", description: "The duration: 30s, 2h, 7d.", required: false },
-    to: {
-      type: "string",
-      description: "The new time, such as 2027-01-01T00:00:00Z; next for the next due work, idle until no work is due.",
-      valueHint: "INSTANT",
-    },
+    by: optionalWord("The duration: 30s, 2h, 7d."),
+    to: option(
+      "The new time, such as 2027-01-01T00:00:00Z; next for the next due work, idle until no work is due.",
+      "INSTANT",
+    ),
     ...connectionArgs,
   },
   async (args) => {
     const target = targetOf(args);
     const moved = await controlOf(args)<{ now: string; ran: number }>("POST clock/advance", target);
-    print(args, moved, `${moved.now}, ${counted(moved.ran, "jobs")} ran`);
+    sayResult(args, moved, `${moved.now}, ${counted(moved.ran, "jobs")} ran`);
   },
 );
 
 export const clock = commandGroup("clock", "show", {
-  show: { summary: "Show the time, and the mode of the clock", example: "svc-server clock", load: show },
-  advance: {
-    summary: "Advance a manual clock, and run what falls due on the way",
-    example: "svc-server clock advance 2h",
-    load: advance,
-  },
+  show: listed("Show the time, and the mode of the clock", "clock", show),
+  advance: listed("Advance a manual clock, and run what falls due on the way", "clock advance 2h", advance),
 });
 
 export const reset = command(
@@ -62,6 +55,6 @@ export const reset = command(
   connectionArgs,
   async (args) => {
     const now = await controlOf(args)<{ now: string }>("POST reset");
-    print(args, now, `The emulator is reset; the clock shows ${now.now}.`);
+    sayResult(args, now, `The emulator is reset; the clock shows ${now.now}.`);
   },
 );

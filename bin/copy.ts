@@ -4,23 +4,21 @@ import type { CopyReport } from "../lib/store/transfer/copy.ts";
 import { copyDatabases } from "../lib/store/transfer/copy-databases.ts";
 import { pathIn, requireDatabase, UsageError } from "./arguments.ts";
 import { givenValue, keyFileArg, settingsOf } from "./database-settings.ts";
-import { command, type Given, json } from "./define-command.ts";
-import { counted, describeLost, say } from "./output.ts";
+import { command, type Given, json, option } from "./define-command.ts";
+import { counted, describeLost, say, sayResult } from "./output.ts";
 import { withProgress } from "./progress.ts";
 
 export const copy = command(
   "copy",
   "It copies rows, files, clock and pending work. Stop the servers first; a running one is refused. After an interruption, run the same command again.",
   {
-    from: { type: "string", description: "The database to copy.", valueHint: "PATH|URL" },
-    to: { type: "string", description: "The new file, or an empty database of PostgreSQL.", valueHint: "PATH|URL" },
+    from: option("The database to copy.", "PATH|URL"),
+    to: option("The new file, or an empty database of PostgreSQL.", "PATH|URL"),
     "key-file": keyFileArg,
-    "assets-folder": {
-      type: "string",
-      description:
-        "The folder of generated files beside PostgreSQL, for assets.store: folder. Without it they are in the database.",
-      valueHint: "PATH",
-    },
+    "assets-folder": option(
+      "The folder of generated files beside PostgreSQL, for assets.store: folder. Without it they are in the database.",
+      "PATH",
+    ),
     json: { ...json["json"], description: "Print one JSON object per line: the progress, then the result." },
   },
   run,
@@ -55,7 +53,7 @@ async function run(args: Given): Promise<void> {
     }),
   );
   const names = { from: withoutPassword(from), to: withoutPassword(to) };
-  say(args["json"] ? JSON.stringify({ event: "copied", ...names, ...result }) : describe(names, result));
+  sayResult(args, { event: "copied", ...names, ...result }, describe(names, result));
 }
 
 function describe({ from, to }: { readonly from: string; readonly to: string }, result: CopyReport): string {

@@ -4,23 +4,18 @@ import { asDatabaseError, DatabaseError } from "../lib/store/database-error.ts";
 import { isMissing, withoutPassword } from "../lib/store/database-url.ts";
 import { databaseOf, UsageError } from "./arguments.ts";
 import { keyFileArg, settingsOf } from "./database-settings.ts";
-import { type Given, json } from "./define-command.ts";
+import { type Given, json, option } from "./define-command.ts";
 
 const inMemory = ":memory:";
 
 /** Options of commands that work directly on a database file, without a server. */
 export const databaseArgs: ArgsDef = {
-  database: {
-    type: "string",
-    description: "The database file (./svc-data), or the URL of a PostgreSQL database. A server may be running on it.",
-    valueHint: "PATH|URL",
-  },
+  database: option(
+    "The database file (./svc-data), or the URL of a PostgreSQL database. A server may be running on it.",
+    "PATH|URL",
+  ),
   "key-file": keyFileArg,
-  organization: {
-    type: "string",
-    description: "The name of the organization. Without it, the first one.",
-    valueHint: "NAME",
-  },
+  organization: option("The name of the organization. Without it, the first one.", "NAME"),
   ...json,
 };
 

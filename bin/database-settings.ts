@@ -2,12 +2,12 @@ import { BadOptions, parseOptions, type Settings } from "../lib/config/parse-opt
 import { isPostgres } from "../lib/store/database-url.ts";
 import { fromEnvironment, UsageError } from "./arguments.ts";
 import type { Given } from "./define-command.ts";
+import { option } from "./define-command.ts";
 
-export const keyFileArg = {
-  type: "string",
-  description: "A file with the encryption key of a PostgreSQL database. SVC_ENCRYPTION_KEY can hold the key itself.",
-  valueHint: "PATH",
-} as const;
+export const keyFileArg = option(
+  "A file with the encryption key of a PostgreSQL database. SVC_ENCRYPTION_KEY can hold the key itself.",
+  "PATH",
+);
 
 /** The value of an option, or of its variable such as `SVC_KEY_FILE`. */
 export const givenValue = (args: Given, name: string): string | undefined =>

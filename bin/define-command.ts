@@ -4,8 +4,17 @@ import { requireKnown, withRepeats } from "./arguments.ts";
 /** A command's arguments: options by name, and the remaining words in `_`. */
 export type Given = Readonly<Record<string, unknown>> & { readonly _: readonly string[] };
 
+/** An option with a value. */
+export const option = (description: string, valueHint: string) => ({ type: "string", description, valueHint }) as const;
+
+/** An option without a value. */
+export const flag = (description: string) => ({ type: "boolean", description }) as const;
+
+export const word = (description: string) => ({ type: "positional", description }) as const;
+export const optionalWord = (description: string) => ({ type: "positional", description, required: false }) as const;
+
 /** The option `--json` of all commands that print a result. */
-export const json: ArgsDef = { json: { type: "boolean", description: "Print JSON, for programs." } };
+export const json: ArgsDef = { json: flag("Print JSON, for programs.") };
 
 /** A command in the help of the command above it. */
 export interface Listed {
@@ -16,6 +25,12 @@ export interface Listed {
   readonly load: Command | (() => Promise<Command>);
 }
 export type Listing = Readonly<Record<string, Listed>>;
+
+export const listed = (summary: string, example: string, load: Listed["load"]): Listed => ({
+  summary,
+  example: `svc-server ${example}`,
+  load,
+});
 
 /** A command of citty, with the commands below it. */
 export interface Command extends Omit<CommandDef, "meta" | "args"> {

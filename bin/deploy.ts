@@ -4,8 +4,8 @@ import { join, resolve } from "node:path";
 import type { ArgsDef } from "citty";
 import type { Client } from "../lib/client.ts";
 import { EndedWith, pathIn, UsageError } from "./arguments.ts";
-import { baseOf, type Connection, clientOf, connectionArgs, connectionOf, explainedError } from "./connection.ts";
-import { command, type Given } from "./define-command.ts";
+import { baseOf, type Connection, connectionArgs, connectionOf, withClient } from "./connection.ts";
+import { command, flag, type Given, option, optionalWord } from "./define-command.ts";
 import { type Commit, commitOf } from "./deployed-commit.ts";
 import { createGit, type Git } from "./git.ts";
 import { note, say } from "./output.ts";
@@ -13,24 +13,17 @@ import { findProject, partOf, projectOf } from "./project-name.ts";
 import { failOnSignal } from "./signals.ts";
 
 const deployArgs: ArgsDef = {
-  folder: { type: "positional", description: "The folder to deploy (the current folder).", required: false },
-  project: {
-    type: "string",
-    description:
-      "The name or id of the project (the name of the folder). A missing project is created if the key may do that.",
-    valueHint: "NAME",
-  },
-  environment: { type: "string", description: "The environment (production).", valueHint: "NAME" },
-  root: {
-    type: "string",
-    description:
-      "The folder of the repository to build, such as apps/web; a dot for all of it. The environment keeps it (what it has).",
-    valueHint: "FOLDER",
-  },
-  force: {
-    type: "boolean",
-    description: "Replace the service's branch even if it has commits that the repository lacks.",
-  },
+  folder: optionalWord("The folder to deploy (the current folder)."),
+  project: option(
+    "The name or id of the project (the name of the folder). A missing project is created if the key may do that.",
+    "NAME",
+  ),
+  environment: option("The environment (production).", "NAME"),
+  root: option(
+    "The folder of the repository to build, such as apps/web; a dot for all of it. The environment keeps it (what it has).",
+    "FOLDER",
+  ),
+  force: flag("Replace the service's branch even if it has commits that the repository lacks."),
   ...connectionArgs,
 };
 
@@ -114,49 +107,49 @@ async function deployStored(
   return id;
 }
 
-async function deployFolder(args: Given): Promise<void> {
-  const folder = resolve(pathIn(args, "folder") ?? ".");
-  if (!existsSync(folder) || !statSync(folder).isDirectory()) throw new UsageError(`${folder} is not a folder`);
-  const connection = connectionOf(args);
-  const client = clientOf(connection);
+/** Deploys a folder, and shows its log. Returns the deployment once it has ended. */
+async function deployFolder(client: Client, connection: Connection, folder: string, args: Given) {
   const scratch = mkdtempSync(join(tmpdir(), "svc-server-deploy-"));
   process.once("exit", () => rmSync(scratch, { recursive: true, force: true }));
   failOnSignal("deploy was stopped; a deployment that has started continues");
   const git = createGit(scratch);
-  const target = targetOf(client, folder, args["project"]).catch((error: unknown) =>
-    Promise.reject(explainedError(error, connection)),
-  );
-  const made = commitOf(git, { folder, scratch, isForced: args["force"] === true });
-  const [{ project, repo }, commit] = await Promise.all([target, made]);
+  const [{ project, repo }, commit] = await Promise.all([
+    targetOf(client, folder, args["project"]),
+    commitOf(git, { folder, scratch, isForced: args["force"] === true }),
+  ]);
   const show = (line: string) => (args["json"] ? void process.stderr.write(`${line}\n`) : say(line));
   if (commit.note !== undefined) note(commit.note);
   const environment = String(args["environment"] ?? "production");
-  const options = [`project=${project}`, `environment=${environment}`];
-  const explained = <T>(work: Promise<T>) =>
-    work.catch((error: unknown) => Promise.reject(explainedError(error, connection)));
   const root = args["root"];
   if (root !== undefined) {
-    const id = await explained(madeProject(client, project));
-    await explained(client.environments.update({ id, name: environment, root: root === "." ? null : String(root) }));
+    const id = await madeProject(client, project);
+    await client.environments.update({ id, name: environment, root: root === "." ? null : String(root) });
   }
+  const options = [`project=${project}`, `environment=${environment}`];
   const { code, said, ...pushed } = await push(git, connection, commit, { repo, options, show });
   const isStored = code === 0 && pushed.deployment_id === undefined && /^Everything up-to-date$/m.test(said);
   const deployment_id = isStored
-    ? await explained(deployStored(client, { project, environment, repo, branch: commit.branch }, show))
+    ? await deployStored(client, { project, environment, repo, branch: commit.branch }, show)
     : pushed.deployment_id;
   if (code !== 0 && deployment_id === undefined) throw new Error(refusalOf(said, commit.branch));
   if (deployment_id === undefined) throw new EndedWith(1, "the folder was pushed, but not deployed");
-  const deployment = await explained(ended(client, deployment_id));
+  const deployment = await ended(client, deployment_id);
   if (isStored && deployment.status === "active")
     show(deployment.url ? `Live at ${deployment.url}` : "The deployment is active");
-  if (args["json"]) say(JSON.stringify(deployment));
-  if (deployment.status !== "active")
-    throw new EndedWith(1, `the deployment ${deployment.id} ended as ${deployment.status}`);
+  return deployment;
 }
 
 export const deploy = command(
   "deploy",
   "The exit code is 0 once the app is live, or 1 if it failed. In a git repository, the last commit is deployed; in any other folder, the files that .gitignore does not exclude.",
   deployArgs,
-  deployFolder,
+  async (args) => {
+    const folder = resolve(pathIn(args, "folder") ?? ".");
+    if (!existsSync(folder) || !statSync(folder).isDirectory()) throw new UsageError(`${folder} is not a folder`);
+    const connection = connectionOf(args);
+    const deployment = await withClient(connection, (client) => deployFolder(client, connection, folder, args));
+    if (args["json"]) say(JSON.stringify(deployment));
+    if (deployment.status !== "active")
+      throw new EndedWith(1, `the deployment ${deployment.id} ended as ${deployment.status}`);
+  },
 );

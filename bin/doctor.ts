@@ -17,12 +17,12 @@ import { checkSums, checksumFileOf } from "../lib/store/transfer/checksums.ts";
 import { checkDatabase, checkKey, checkRules, damagedAssets } from "../lib/store/transfer/integrity-check.ts";
 import { databaseOf, optionArgs, UsageError } from "./arguments.ts";
 import { checkBackend } from "./backends.ts";
-import { command, type Given, json } from "./define-command.ts";
+import { command, flag, type Given, json } from "./define-command.ts";
 import { mailServer } from "./doctor-mail.ts";
 import { signInChecks } from "./doctor-oidc.ts";
 import { type Finding, findingsOfPostgres, finds, requireOwnerOnly } from "./doctor-postgres.ts";
 import { checkPreviews } from "./doctor-previews.ts";
-import { describeLost, say, table } from "./output.ts";
+import { describeLost, sayResult, table } from "./output.ts";
 import { tryRuntimes } from "./runtimes.ts";
 import { isPortFree, portInUse } from "./serve.ts";
 import { configuration, listenArgs } from "./server-options.ts";
@@ -161,11 +161,9 @@ export const doctor = command(
   "doctor",
   "It takes the options of start.",
   {
-    deep: {
-      type: "boolean",
-      description:
-        "Check the rules of the store too, and ask the code host for the requests of previews. Reads every row.",
-    },
+    deep: flag(
+      "Check the rules of the store too, and ask the code host for the requests of previews. Reads every row.",
+    ),
     ...listenArgs,
     ...optionArgs("start"),
     ...json,
@@ -221,11 +219,8 @@ async function runChecks(args: Given): Promise<void> {
     findings.push(...(await rulesOf(database)));
     if (settings && !isMissing(database)) await look([["previews", () => checkPreviews(database, settings)]]);
   }
-  say(
-    args["json"]
-      ? JSON.stringify(findings)
-      : table(findings.map(({ check, ok, missing, says }) => [missing ? "MISSING" : ok ? "ok" : "WRONG", check, says])),
-  );
+  const rows = findings.map(({ check, ok, missing, says }) => [missing ? "MISSING" : ok ? "ok" : "WRONG", check, says]);
+  sayResult(args, findings, table(rows));
   const wrong = findings.filter(({ ok }) => !ok).length;
   if (!settings) throw new UsageError(finding.says);
   if (wrong > 0) throw new Error(`${wrong} of ${findings.length} checks failed`);

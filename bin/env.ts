@@ -5,21 +5,17 @@ import type { Client } from "../lib/client.ts";
 import { didYouMean } from "../lib/kernel/text/did-you-mean.ts";
 import { pathOf, readText } from "../lib/kernel/text/paths.ts";
 import { UsageError } from "./arguments.ts";
-import { clientOf, connectionArgs, connectionOf, explainedError } from "./connection.ts";
-import { command, type Given, parent } from "./define-command.ts";
-import { say } from "./output.ts";
+import { connectionArgs, connectionOf, withClient } from "./connection.ts";
+import { command, flag, type Given, listed, option, parent, word } from "./define-command.ts";
+import { sayResult } from "./output.ts";
 import { projectOf, requireProject } from "./project-name.ts";
 
 type Variables = Awaited<ReturnType<Client["environments"]["list"]>>["data"][number]["variables"];
 type Changes = Record<string, string | null | { readonly value: string; readonly secret: true }>;
 
 const environmentArgs: ArgsDef = {
-  project: {
-    type: "string",
-    description: "The name or id of the project (the name of the current folder).",
-    valueHint: "NAME",
-  },
-  environment: { type: "string", description: "The environment (production).", valueHint: "NAME" },
+  project: option("The name or id of the project (the name of the current folder).", "NAME"),
+  environment: option("The environment (production).", "NAME"),
   ...connectionArgs,
 };
 
@@ -50,13 +46,7 @@ const onVariables = (
     name,
     description,
     { ...more, ...environmentArgs },
-    async (args) => {
-      const connection = connectionOf(args);
-      const client = clientOf(connection);
-      await run(args, () => open(client, args), client).catch((error: unknown) => {
-        throw explainedError(error, connection);
-      });
-    },
+    (args) => withClient(connectionOf(args), (client) => run(args, () => open(client, args), client)),
     options,
   );
 
@@ -66,12 +56,11 @@ const shownWord = (word: string) => JSON.stringify(word.replace(/=.*/s, "=…"))
 const isSecret = (value: Variables[string] | undefined) => typeof value === "object";
 
 /** `A, B and C` */
-const listed = (names: readonly string[]) => names.join(", ").replace(/, ([^,]*)$/, " and $1");
+const joined = (names: readonly string[]) => names.join(", ").replace(/, ([^,]*)$/, " and $1");
 
 async function change(args: Given, { id, name, title }: Open, client: Client, variables: Changes, done: string) {
   const after = await client.environments.update({ id, name, variables });
-  if (args["json"]) say(JSON.stringify(after.variables));
-  else say(`${done} ${title}. The next deployment and the next restart use the change.`);
+  sayResult(args, after.variables, `${done} ${title}. The next deployment and the next restart use the change.`);
 }
 
 /** Sets variables. A name that ends with `@`, and a variable that is a secret already, is stored as a secret. */
@@ -83,7 +72,7 @@ async function set(args: Given, opened: Open, client: Client, given: Readonly<Re
     changes[name] = secret ? { value, secret } : value;
   }
   const names = Object.entries(changes).map(([name, value]) => (typeof value === "string" ? name : `${name} (secret)`));
-  await change(args, opened, client, changes, `Set ${listed(names)} in`);
+  await change(args, opened, client, changes, `Set ${joined(names)} in`);
 }
 
 /** Reads `NAME=VALUE` lines. */
@@ -104,12 +93,11 @@ function read(file: string): Record<string, string> {
 
 const list = onVariables("list", "The values of secrets are not shown.", {}, async (args, opened) => {
   const { variables, title } = await opened();
-  if (args["json"]) return say(JSON.stringify(variables));
   const lines = Object.entries(variables).map(([name, value]) => {
     const text = typeof value === "string" ? value : "(secret)";
     return `${name}=${/^[\w./:@%+,()-]*$/.test(text) ? text : JSON.stringify(text)}`;
   });
-  say(lines.length > 0 ? lines.sort().join("\n") : `${title} has no variables`);
+  sayResult(args, variables, lines.sort().join("\n") || `${title} has no variables`);
 });
 
 const setCommand = onVariables(
@@ -144,7 +132,7 @@ const unset = onVariables(
     if (unknown !== undefined)
       throw new Error(`${found.title} has no variable ${unknown}${didYouMean(unknown, known)}`);
     const variables = Object.fromEntries(args._.map((name) => [name, null]));
-    await change(args, found, client, variables, `Removed ${listed(args._)} from`);
+    await change(args, found, client, variables, `Removed ${joined(args._)} from`);
   },
   { anyWords: true },
 );
@@ -153,8 +141,8 @@ const importCommand = onVariables(
   "import",
   "All others stay as they are. A line is NAME=VALUE, or NAME@=VALUE for a secret.",
   {
-    file: { type: "positional", description: "The file, in UTF-8.", valueHint: "FILE" },
-    secret: { type: "boolean", description: "Store all of them as secrets." },
+    file: word("The file, in UTF-8."),
+    secret: flag("Store all of them as secrets."),
   },
   async (args, opened, client) => {
     const lines = read(String(args["file"]));
@@ -163,16 +151,8 @@ const importCommand = onVariables(
 );
 
 export const env = parent("env", "Running apps keep theirs until the next deployment or restart.", {
-  list: {
-    summary: "List the variables of an environment by name",
-    example: "svc-server env list --project web",
-    load: list,
-  },
-  set: { summary: "Set variables", example: "svc-server env set PORT=8080 --project web", load: setCommand },
-  unset: { summary: "Remove variables", example: "svc-server env unset PORT --project web", load: unset },
-  import: {
-    summary: "Set the variables of a file such as .env",
-    example: "svc-server env import .env --project web",
-    load: importCommand,
-  },
+  list: listed("List the variables of an environment by name", "env list --project web", list),
+  set: listed("Set variables", "env set PORT=8080 --project web", setCommand),
+  unset: listed("Remove variables", "env unset PORT --project web", unset),
+  import: listed("Set the variables of a file such as .env", "env import .env --project web", importCommand),
 });

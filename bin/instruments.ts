@@ -8,10 +8,10 @@ import { brokenOption, UsageError } from "./arguments.ts";
 import { formsOf, inputOf, type OperationInfo, partsOf, requiredOf } from "./call-fields.ts";
 import { commandGroup, connectionArgs } from "./connection.ts";
 import { controlOf } from "./control-client.ts";
-import { command, type Given, type Listing } from "./define-command.ts";
+import { command, type Given, type Listing, listed, word } from "./define-command.ts";
 import { loadScenarios } from "./load-scenarios.ts";
 import { wordsOf } from "./operation-help.ts";
-import { formatAnswer, say } from "./output.ts";
+import { formatAnswer, sayResult } from "./output.ts";
 
 export type AnyCall = Omit<ControlCall<never>, "run">;
 type Answer = Readonly<Record<string, unknown>>;
@@ -92,9 +92,7 @@ function commandOf(call: AnyCall) {
   const isList = (name: string) => formsOf(parts.of(name) ?? {}).some(({ items }) => items);
   const flags = flagsOf(info);
   const args: ArgsDef = {
-    ...Object.fromEntries(
-      info.path.map((name) => [name, { type: "positional", description: `The ${name === "id" ? "ID" : name}.` }]),
-    ),
+    ...Object.fromEntries(info.path.map((name) => [name, word(`The ${name === "id" ? "ID" : name}.`)])),
     ...Object.fromEntries(
       flags.map((name) => [
         name,
@@ -111,7 +109,7 @@ function commandOf(call: AnyCall) {
     async (args) => {
       const request = requestOf(call, info, wordsInput(call, info, args));
       const answer = await controlOf(args)<Answer>(request.call, request.body);
-      say(args["json"] ? JSON.stringify(answer) : (texts[id] ?? formatAnswer)(answer));
+      sayResult(args, answer, (texts[id] ?? formatAnswer)(answer));
     },
     { anyWords: hasWords },
   );
@@ -132,11 +130,7 @@ const group = (name: string, more: Listing = {}) =>
 
 export const inbox = group("inbox");
 export const scenarios = group("scenarios", {
-  load: {
-    summary: "Add the scenarios of a file in their order",
-    example: "svc-server scenarios load scenarios.json",
-    load: loadScenarios,
-  },
+  load: listed("Add the scenarios of a file in their order", "scenarios load scenarios.json", loadScenarios),
 });
 export const faults = group("faults");
 export const snapshots = group("snapshots");

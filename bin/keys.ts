@@ -10,8 +10,8 @@ import { rotateEncryption } from "../lib/store/transfer/rotate-encryption.ts";
 import { databaseOf, listIn, parseWhole, pathIn, UsageError } from "./arguments.ts";
 import { databaseArgs, withAdmin } from "./database-admin.ts";
 import { keyFileArg, settingsOf } from "./database-settings.ts";
-import { command, type Given, json, parent } from "./define-command.ts";
-import { lostKey, say, saySecret, table } from "./output.ts";
+import { command, type Given, json, listed, option, parent, word } from "./define-command.ts";
+import { lostKey, say, sayResult, saySecret, table } from "./output.ts";
 import { withProgress } from "./progress.ts";
 
 const organizationOf = ({ organization }: Given) =>
@@ -22,31 +22,14 @@ const create = command(
   "It is shown only once. Stdout has only the key, so a script can take it: KEY=$(svc-server keys create).",
   {
     ...databaseArgs,
-    role: {
-      type: "string",
-      description: `The role of the key's user: ${roles.join(", ")} (owner). Creates the user if the organization has none.`,
-      valueHint: "ROLE",
-    },
-    scopes: {
-      type: "string",
-      description: "The scopes of the key, separated by commas (*).",
-      valueHint: "SCOPE,…",
-    },
-    name: {
-      type: "string",
-      description: "The name of the key (key).",
-      valueHint: "TEXT",
-    },
-    "expires-at": {
-      type: "string",
-      description: "When the key expires, such as 2027-01-01T00:00:00Z.",
-      valueHint: "INSTANT",
-    },
-    "rate-limit": {
-      type: "string",
-      description: "The key's requests per window of ten minutes; 0 means no limit.",
-      valueHint: "N",
-    },
+    role: option(
+      `The role of the key's user: ${roles.join(", ")} (owner). Creates the user if the organization has none.`,
+      "ROLE",
+    ),
+    scopes: option("The scopes of the key, separated by commas (*).", "SCOPE,…"),
+    name: option("The name of the key (key).", "TEXT"),
+    "expires-at": option("When the key expires, such as 2027-01-01T00:00:00Z.", "INSTANT"),
+    "rate-limit": option("The key's requests per window of ten minutes; 0 means no limit.", "N"),
   },
   (args) => {
     const role = String(args.role ?? "owner");
@@ -84,7 +67,6 @@ const create = command(
 const list = command("list", "", databaseArgs, (args) =>
   withAdmin(args, "svc-server call keys.list, or svc-server call keys.create name=ci", async (admin) => {
     const keys = await admin.listKeys(organizationOf(args).organization);
-    if (args.json) return say(JSON.stringify(keys));
     const rows = keys.map(({ id, name, user_name, role, scopes, last_used_at, expires_at }) => [
       id,
       name,
@@ -94,24 +76,18 @@ const list = command("list", "", databaseArgs, (args) =>
       last_used_at ?? "never",
       expires_at ?? "never",
     ]);
-    say(table([["ID", "NAME", "USER", "ROLE", "SCOPES", "LAST USED", "EXPIRES"], ...rows]));
+    sayResult(args, keys, table([["ID", "NAME", "USER", "ROLE", "SCOPES", "LAST USED", "EXPIRES"], ...rows]));
   }),
 );
 
 const revoke = command(
   "revoke",
   "It stops working at once.",
-  {
-    ...databaseArgs,
-    id: {
-      type: "positional",
-      description: "The key's identifier, from keys list.",
-    },
-  },
+  { ...databaseArgs, id: word("The key's identifier, from keys list.") },
   (args) =>
     withAdmin(args, "svc-server call keys.revoke key_…", async (admin) => {
       await admin.revokeKey(String(args.id), organizationOf(args).organization);
-      say(args.json ? JSON.stringify({ revoked: args.id }) : `${args.id} is revoked.`);
+      sayResult(args, { revoked: args.id }, `${args.id} is revoked.`);
     }),
 );
 
@@ -119,18 +95,15 @@ const rotate = command(
   "rotate-encryption",
   "It takes one transaction. Stop the servers of the database first. After a kill, either the old key or the new one is valid; run the command again to see which.",
   {
-    database: {
-      type: "string",
-      description:
-        "The database file (./svc-data), or the URL of a PostgreSQL database. No server may be running on it.",
-      valueHint: "PATH|URL",
-    },
+    database: option(
+      "The database file (./svc-data), or the URL of a PostgreSQL database. No server may be running on it.",
+      "PATH|URL",
+    ),
     "key-file": keyFileArg,
-    "new-key-file": {
-      type: "string",
-      description: "A file with the new key: 32 bytes in base64, as openssl rand -base64 32 makes them.",
-      valueHint: "PATH",
-    },
+    "new-key-file": option(
+      "A file with the new key: 32 bytes in base64, as openssl rand -base64 32 makes them.",
+      "PATH",
+    ),
     ...json,
   },
   async (args) => {
@@ -168,16 +141,12 @@ function newKeyIn(file: string): Buffer {
 }
 
 export const keys = parent("keys", "They work on a database, beside its servers or without one.", {
-  create: {
-    summary: "Create an API key, and print it",
-    example: "svc-server keys create --role developer --scopes deployments:write",
-    load: create,
-  },
-  list: { summary: "List the API keys of an organization", example: "svc-server keys list", load: list },
-  revoke: { summary: "Revoke an API key", example: "svc-server keys revoke ID", load: revoke },
-  "rotate-encryption": {
-    summary: "Encrypt all secrets again with a new key",
-    example: "svc-server keys rotate-encryption --new-key-file new.key",
-    load: rotate,
-  },
+  create: listed("Create an API key, and print it", "keys create --role developer --scopes deployments:write", create),
+  list: listed("List the API keys of an organization", "keys list", list),
+  revoke: listed("Revoke an API key", "keys revoke ID", revoke),
+  "rotate-encryption": listed(
+    "Encrypt all secrets again with a new key",
+    "keys rotate-encryption --new-key-file new.key",
+    rotate,
+  ),
 });

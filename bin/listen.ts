@@ -6,29 +6,20 @@ import { createRandom } from "../lib/kernel/random.ts";
 import { didYouMean } from "../lib/kernel/text/did-you-mean.ts";
 import { parseDuration } from "../lib/kernel/text/duration.ts";
 import { type EndedWith, listIn, UsageError } from "./arguments.ts";
-import { connectionArgs, connectionOf, explainedError } from "./connection.ts";
-import { command, type Given } from "./define-command.ts";
+import { connectionArgs, connectionOf, withClient } from "./connection.ts";
+import { command, type Given, option } from "./define-command.ts";
 import { followEvents, type ServiceEvent } from "./event-stream.ts";
 import { sayToReader } from "./output.ts";
 import { createReceiver, parseReceiver } from "./receiver.ts";
 import { exitOnSignal } from "./signals.ts";
 
 const args: ArgsDef = {
-  "forward-to": {
-    type: "string",
-    description: "The receiver's URL, such as localhost:3000/webhooks, or only its port.",
-    valueHint: "URL|PORT",
-  },
-  retries: {
-    type: "string",
-    description: "Post an event again after these delays, until a 2xx arrives, such as 30s,2m,10m,30m,2h (none).",
-    valueHint: "DELAY,…",
-  },
-  events: {
-    type: "string",
-    description: "The events to forward, separated by commas (* for all).",
-    valueHint: "NAME,…",
-  },
+  "forward-to": option("The receiver's URL, such as localhost:3000/webhooks, or only its port.", "URL|PORT"),
+  retries: option(
+    "Post an event again after these delays, until a 2xx arrives, such as 30s,2m,10m,30m,2h (none).",
+    "DELAY,…",
+  ),
+  events: option("The events to forward, separated by commas (* for all).", "NAME,…"),
   ...connectionArgs,
 };
 
@@ -87,14 +78,10 @@ async function run(given: Given): Promise<void> {
     warn(`Warning: ${hostname} is another machine; event data will leave this one.`);
   exitOnSignal();
   const connection = connectionOf(given);
-  try {
-    for await (const serviceEvent of followEvents(connection, connected, warn)) {
-      if (wanted && !wanted.includes(serviceEvent.event)) continue;
-      await post(serviceEvent);
-    }
-  } catch (error) {
-    throw explainedError(error, connection);
-  }
+  await withClient(connection, async () => {
+    for await (const serviceEvent of followEvents(connection, connected, warn))
+      if (!wanted || wanted.includes(serviceEvent.event)) await post(serviceEvent);
+  });
 }
 
 export const listen = command(

@@ -1,14 +1,14 @@
 import { readJson, UsageError } from "./arguments.ts";
 import { connectionArgs } from "./connection.ts";
 import { controlOf } from "./control-client.ts";
-import { command } from "./define-command.ts";
-import { counted, isRecord, say } from "./output.ts";
+import { command, word } from "./define-command.ts";
+import { counted, isRecord, sayResult } from "./output.ts";
 
 export const loadScenarios = command(
   "load",
   "svc-server record writes such a file.",
   {
-    file: { type: "positional", description: "A JSON list of scenarios, each with match, outcome and times." },
+    file: word("A JSON list of scenarios, each with match, outcome and times."),
     ...connectionArgs,
   },
   async (args) => {
@@ -26,8 +26,6 @@ export const loadScenarios = command(
       });
       ids.push(id);
     }
-    say(
-      args["json"] ? JSON.stringify({ data: ids.map((id) => ({ id })) }) : `Added ${counted(ids.length, "scenarios")}.`,
-    );
+    sayResult(args, { data: ids.map((id) => ({ id })) }, `Added ${counted(ids.length, "scenarios")}.`);
   },
 );

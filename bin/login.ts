@@ -2,18 +2,17 @@ import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { text } from "node:stream/consumers";
 import type { ArgsDef } from "citty";
-import { clientOf, connectionOf, explainedError, profileName, saveProfile } from "./connection.ts";
-import { command } from "./define-command.ts";
+import { connectionOf, profileName, saveProfile, withClient } from "./connection.ts";
+import { command, option } from "./define-command.ts";
 import { say } from "./output.ts";
 import { failOnSignal } from "./signals.ts";
 
 const loginArgs: ArgsDef = {
-  url: {
-    type: "string",
-    description: "The address of the service. Without it, SVC_URL, then the profile default (http://127.0.0.1:7400).",
-    valueHint: "URL",
-  },
-  profile: { type: "string", description: "The name of the profile (SVC_PROFILE, default).", valueHint: "NAME" },
+  url: option(
+    "The address of the service. Without it, SVC_URL, then the profile default (http://127.0.0.1:7400).",
+    "URL",
+  ),
+  profile: option("The name of the profile (SVC_PROFILE, default).", "NAME"),
 };
 
 /** Reads a line from the terminal without showing it. */
@@ -45,9 +44,7 @@ export const login = command(
       : await text(process.stdin);
     const apiKey = typed.trim();
     const checked = { ...connection, apiKey, keySource: "the key on stdin" };
-    const { user, organization } = await clientOf(checked)
-      .me.get()
-      .catch((error: unknown) => Promise.reject(explainedError(error, checked)));
+    const { user, organization } = await withClient(checked, ({ me }) => me.get());
     saveProfile(name, connection.url, apiKey);
     say(`Saved the profile ${name}: ${user.name}, ${user.role} of ${organization.name}.`);
   },

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { Client, LogEntry } from "../lib/client.ts";
-import { clientOf, connectionArgs, connectionOf, explainedError } from "./connection.ts";
-import { command, type Given, parent } from "./define-command.ts";
+import { connectionArgs, connectionOf, withClient } from "./connection.ts";
+import { command, type Given, listed, option, optionalWord, parent, word } from "./define-command.ts";
 import { note, sayToReader } from "./output.ts";
 import { projectOf, requireProject } from "./project-name.ts";
 import { exitOnSignal } from "./signals.ts";
@@ -28,26 +28,22 @@ export async function printLog(entries: AsyncGenerator<LogEntry, { status: strin
 
 const follow = (description: string) => ({ type: "boolean", description }) as const;
 
-async function withClient(args: Given, work: (client: Client) => Promise<unknown>): Promise<void> {
+async function readLog(args: Given, read: (client: Client) => Promise<unknown>): Promise<void> {
   const connection = connectionOf(args);
   if (args["follow"]) exitOnSignal();
-  try {
-    await work(clientOf(connection));
-  } catch (error) {
-    throw explainedError(error, connection);
-  }
+  await withClient(connection, read);
 }
 
 const ofDeployment = command(
   "logs",
   "",
   {
-    id: { type: "positional", description: "The deployment's identifier." },
+    id: word("The deployment's identifier."),
     follow: follow("Follow the log until the deployment has ended."),
     ...connectionArgs,
   },
   (args) =>
-    withClient(args, (client) => {
+    readLog(args, (client) => {
       const id = String(args["id"]);
       return printLog(
         args["follow"] ? client.followLogs(id) : client.paginate(client.deployments.logs, { id, per_page: 1000 }),
@@ -57,28 +53,20 @@ const ofDeployment = command(
 );
 
 export const deployments = parent("deployments", "For all other operations, see svc-server call.", {
-  logs: {
-    summary: "Print the log of a deployment",
-    example: "svc-server deployments logs ID --follow",
-    load: ofDeployment,
-  },
+  logs: listed("Print the log of a deployment", "deployments logs ID --follow", ofDeployment),
 });
 
 export const logs = command(
   "logs",
   "These are the last 10,000 lines. Without a project, it is the one that is named like the current folder.",
   {
-    project: {
-      type: "positional",
-      description: "The name or id of the project (the name of the current folder).",
-      required: false,
-    },
-    environment: { type: "string", description: "The environment (production).", valueHint: "NAME" },
+    project: optionalWord("The name or id of the project (the name of the current folder)."),
+    environment: option("The environment (production).", "NAME"),
     follow: follow("Print new lines as they come, until you stop it."),
     ...connectionArgs,
   },
   (args) =>
-    withClient(args, async (client) => {
+    readLog(args, async (client) => {
       const how = "svc-server logs PROJECT";
       const { id } = await requireProject(client, projectOf(resolve("."), args["project"], how), how);
       const key = { id, name: String(args["environment"] ?? "production") };

@@ -15,8 +15,8 @@ import { connectionArgs, connectionOf } from "./connection.ts";
 import { type Control, controlOf, NoControl } from "./control-client.ts";
 import { databaseArgs, withAdmin } from "./database-admin.ts";
 import { keyFileArg } from "./database-settings.ts";
-import { command, type Given } from "./define-command.ts";
-import { say } from "./output.ts";
+import { command, type Given, optionalWord } from "./define-command.ts";
+import { say, sayResult } from "./output.ts";
 import { configuration, listenArgs } from "./server-options.ts";
 
 const mailsOf = async (control: Control) => (await control<{ data: SentMail[] }>("GET mail")).data;
@@ -97,21 +97,16 @@ async function sendTest(args: Given, to: string): Promise<void> {
     date: new Date(clock.now()),
   });
   if (handed.kind !== "sent") throw new Error("error" in handed ? handed.error : "the command ended");
-  if (args["json"]) say(JSON.stringify({ to, from: sender, status: handed.kind }));
-  else say(`A mail to ${to} was handed to the mail server, from ${sender}.`);
+  const text = `A mail to ${to} was handed to the mail server, from ${sender}.`;
+  sayResult(args, { to, from: sender, status: handed.kind }, text);
 }
 
 export const mail = command(
   "mail",
   "Without a database, these are the mails of the emulator. To send a test mail: svc-server mail test ADDRESS",
   {
-    test: { type: "positional", required: false, description: "The word `test`, to send a mail.", valueHint: "test" },
-    address: {
-      type: "positional",
-      required: false,
-      description: "The address for the test mail.",
-      valueHint: "ADDRESS",
-    },
+    test: optionalWord("The word `test`, to send a mail."),
+    address: optionalWord("The address for the test mail."),
     database: databaseArgs["database"] as ArgsDef[string],
     "key-file": keyFileArg,
     config: listenArgs["config"] as ArgsDef[string],

@@ -1,18 +1,14 @@
 import { describeDatabase, withoutPassword } from "../lib/store/database-url.ts";
 import { migrateDatabase } from "../lib/store/migrate-database.ts";
 import { databaseOf, UsageError } from "./arguments.ts";
-import { command, json } from "./define-command.ts";
-import { say } from "./output.ts";
+import { command, json, option } from "./define-command.ts";
+import { sayResult } from "./output.ts";
 
 export const migrate = command(
   "migrate",
   "Servers with --migrate false leave this to you. The server on a database file must be stopped; on PostgreSQL, servers may be running.",
   {
-    database: {
-      type: "string",
-      description: "The database file (./svc-data), or the URL of a PostgreSQL database.",
-      valueHint: "PATH|URL",
-    },
+    database: option("The database file (./svc-data), or the URL of a PostgreSQL database.", "PATH|URL"),
     ...json,
   },
   async (args) => {
@@ -22,10 +18,7 @@ export const migrate = command(
     const { from, to } = await migrateDatabase(database);
     const name = withoutPassword(database);
     const done = from === 0 ? `has its tables now (schema ${to})` : `was updated from schema ${from} to ${to}`;
-    say(
-      args["json"]
-        ? JSON.stringify({ database: name, from, to })
-        : `${describeDatabase(database)} ${from === to ? `is up to date (schema ${to})` : done}.`,
-    );
+    const text = `${describeDatabase(database)} ${from === to ? `is up to date (schema ${to})` : done}.`;
+    sayResult(args, { database: name, from, to }, text);
   },
 );

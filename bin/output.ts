@@ -1,6 +1,7 @@
 import { styleText } from "node:util";
 import stringWidth from "string-width";
 import { EndedWith } from "./arguments.ts";
+import type { Given } from "./define-command.ts";
 
 /** Whether a stream is a terminal that shows colour. With `NO_COLOR` it is not. */
 export const hasColor = ({ isTTY, hasColors }: NodeJS.WriteStream): boolean => isTTY === true && hasColors();
@@ -15,6 +16,9 @@ export const wrapped = (text: string, size: number): string[] =>
 
 /** Prints one or more lines. A command that cannot print them does its work all the same; `svc-server` says it then. */
 export const say = (text: string) => void process.stdout.write(`${text}\n`);
+
+/** Prints the result of a command: with `--json` the record, else the text. */
+export const sayResult = ({ json }: Given, record: unknown, text: string) => say(json ? JSON.stringify(record) : text);
 
 /** Says something about the command itself, beside what it prints. */
 export const note = (sentence: string) => void process.stderr.write(`svc-server: ${sentence}\n`);

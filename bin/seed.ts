@@ -3,15 +3,15 @@ import { parseSeed } from "../lib/config/seed.ts";
 import { createService } from "../lib/service.ts";
 import { isPostgres } from "../lib/store/database-url.ts";
 import { pathIn, readSeed, UsageError } from "./arguments.ts";
-import { command, json } from "./define-command.ts";
-import { counted, say } from "./output.ts";
+import { command, json, option, word } from "./define-command.ts";
+import { counted, sayResult } from "./output.ts";
 
 export const seed = command(
   "seed",
   "Without --database it only checks the file.",
   {
-    file: { type: "positional", description: "The seed, as JSON, or demo. schema/seed.schema.json describes it." },
-    database: { type: "string", description: "The database to create. It must not exist yet.", valueHint: "PATH" },
+    file: word("The seed, as JSON, or demo. schema/seed.schema.json describes it."),
+    database: option("The database to create. It must not exist yet.", "PATH"),
     ...json,
   },
   async (args) => {
@@ -34,10 +34,7 @@ export const seed = command(
     const sum = Object.entries(counts)
       .map(([what, count]) => counted(count, what))
       .join(", ");
-    say(
-      args["json"]
-        ? JSON.stringify({ ...counts, database: path ?? null })
-        : `${path === undefined ? "The seed is valid" : `${path} was created`}: ${sum}.`,
-    );
+    const done = path === undefined ? "The seed is valid" : `${path} was created`;
+    sayResult(args, { ...counts, database: path ?? null }, `${done}: ${sum}.`);
   },
 );

@@ -10,14 +10,14 @@ import { isMissing, withoutPassword } from "../lib/store/database-url.ts";
 import { runningServer } from "../lib/store/sqlite/database-lock.ts";
 import { fromEnvironment, optionArgs, parseSwitch, UsageError } from "./arguments.ts";
 import { banner } from "./banner.ts";
-import { command } from "./define-command.ts";
+import { command, flag } from "./define-command.ts";
 import { hasColor, say, saySecret } from "./output.ts";
 import { type Configuration, configuration, listenArgs, type Mode } from "./server-options.ts";
 import { stopSignals } from "./signals.ts";
 
 const serverArgs: ArgsDef = {
   ...listenArgs,
-  json: { type: "boolean", description: "Print one JSON object per line to stdout, for programs." },
+  json: flag("Print one JSON object per line to stdout, for programs."),
 };
 
 const serving = (mode: Mode, more: string) =>

@@ -4,16 +4,13 @@ import type { Options } from "../lib/index.ts";
 import { nearestName } from "../lib/kernel/text/did-you-mean.ts";
 import { refusalOf } from "../lib/kernel/text/refused-ports.ts";
 import { brokenOption, fromEnvironment, parseWhole, readJson, settingsOf, UsageError } from "./arguments.ts";
+import { option } from "./define-command.ts";
 
 /** Server options that createService() does not have: the listen address and the configuration file. */
 export const listenArgs: ArgsDef = {
-  port: { type: "string", description: "The port to listen on; 0 picks a free one (7400).", valueHint: "N" },
-  host: { type: "string", description: "The address to listen on (127.0.0.1).", valueHint: "ADDRESS" },
-  config: {
-    type: "string",
-    description: "A JSON file with the options of createService(), and with port and host. Flags override it.",
-    valueHint: "FILE",
-  },
+  port: option("The port to listen on; 0 picks a free one (7400).", "N"),
+  host: option("The address to listen on (127.0.0.1).", "ADDRESS"),
+  config: option("A JSON file with the options of createService(), and with port and host. Flags override it.", "FILE"),
 };
 
 /** Each command's defaults that differ from createService(). */

@@ -6,10 +6,10 @@ import { systemTimer } from "../lib/kernel/clock.ts";
 import { createRandom } from "../lib/kernel/random.ts";
 import { didYouMean } from "../lib/kernel/text/did-you-mean.ts";
 import { UsageError } from "./arguments.ts";
-import { clientOf, connectionArgs, connectionOf, explainedError } from "./connection.ts";
+import { connectionArgs, connectionOf, withClient } from "./connection.ts";
 import { type Control, controlOf } from "./control-client.ts";
-import { command } from "./define-command.ts";
-import { say } from "./output.ts";
+import { command, word } from "./define-command.ts";
+import { sayResult } from "./output.ts";
 
 type Deployment = Answer<"deployments.get">;
 
@@ -186,7 +186,7 @@ async function newest({ client }: Emulator, name: EventName, before: string) {
 export const trigger = command(
   "trigger",
   "It makes the event happen in the project svc-trigger, which the first use creates, and prints it.",
-  { event: { type: "positional", description: `The event: ${names.join(", ")}.` }, ...connectionArgs },
+  { event: word(`The event: ${names.join(", ")}.`), ...connectionArgs },
   async (args) => {
     const name = String(args["event"]);
     const near = didYouMean(name, names);
@@ -194,21 +194,14 @@ export const trigger = command(
       throw new UsageError(
         `no event is called "${name}"${near ? `${near} The` : "; the"} events are ${names.join(", ")}`,
       );
-    const connection = connectionOf(args);
-    const emulator = { client: clientOf(connection), control: controlOf(args) };
-    try {
+    await withClient(connectionOf(args), async (client) => {
+      const emulator = { client, control: controlOf(args) };
       // Only an emulator has a control interface, so this never writes to a hosted service.
       await emulator.control("GET clock");
-      const before = (await emulator.client.events.list({ per_page: 1 })).data[0]?.id ?? "";
+      const before = (await client.events.list({ per_page: 1 })).data[0]?.id ?? "";
       await triggers[name](emulator);
       const event = await newest(emulator, name, before);
-      say(
-        args["json"]
-          ? JSON.stringify(event)
-          : `${event.timestamp}  ${event.event}  ${event.id}  ${JSON.stringify(event.data)}`,
-      );
-    } catch (error) {
-      throw explainedError(error, connection);
-    }
+      sayResult(args, event, `${event.timestamp}  ${event.event}  ${event.id}  ${JSON.stringify(event.data)}`);
+    });
   },
 );

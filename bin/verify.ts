@@ -3,8 +3,8 @@ import { dirname, resolve } from "node:path";
 import { systemTimer } from "../lib/kernel/clock.ts";
 import { EndedWith, pathIn, UsageError } from "./arguments.ts";
 import { baseOf, connectionArgs, connectionOf } from "./connection.ts";
-import { command } from "./define-command.ts";
-import { say, table } from "./output.ts";
+import { command, flag, option } from "./define-command.ts";
+import { sayResult, table } from "./output.ts";
 import { withProgress } from "./progress.ts";
 import { stopSignals } from "./signals.ts";
 import { junitOf } from "./verify/junit.ts";
@@ -22,13 +22,9 @@ export const verify = command(
   "It only reads, and without an API key it checks only what needs none. With --write it also creates a project, deployments, endpoints and a generation, and removes what can be removed. The exit code is 0 if nothing differs.",
   {
     ...connectionArgs,
-    key: {
-      type: "string",
-      description: "The API key. Other users of the machine can read arguments; SVC_API_KEY hides it from them.",
-      valueHint: "KEY",
-    },
-    write: { type: "boolean", description: "Also check the sentences about changes." },
-    junit: { type: "string", description: "Write a JUnit file for CI.", valueHint: "FILE" },
+    key: option("The API key. Other users of the machine can read arguments; SVC_API_KEY hides it from them.", "KEY"),
+    write: flag("Also check the sentences about changes."),
+    junit: option("Write a JUnit file for CI.", "FILE"),
   },
   async (args) => {
     const connection = connectionOf(args);
@@ -56,7 +52,7 @@ export const verify = command(
       tryAll({ base, key, pause, write: Boolean(args["write"]), stop: stopping.signal, report }),
     );
     if (junit !== undefined) writeFileSync(junit, junitOf(findings, connection.url));
-    say(args["json"] ? JSON.stringify(findings) : asText(findings));
+    sayResult(args, findings, asText(findings));
     const differs = count(findings, "differs");
     if (differs > 0) throw new EndedWith(1, `${differs} of ${findings.length} sentences differ`);
     if (count(findings, "holds") === 0)
