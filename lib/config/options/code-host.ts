@@ -1,18 +1,15 @@
 import * as v from "valibot";
 import { parseUrl } from "../../kernel/text/url.ts";
 import { textLike, textOf } from "../../kernel/validation.ts";
-import { duration, group, option, path } from "./option-types.ts";
+import { checkedText, duration, group, option, path } from "./option-types.ts";
 
-const url = v.pipe(
-  v.string("must be a string"),
-  v.check(
-    (text) =>
-      /^(https?|ssh|file):\/\//.test(text) &&
-      text.includes("{repo}") &&
-      !/[\s\\^]/.test(text) &&
-      parseUrl(text.replaceAll("{repo}", "owner/repo")) !== undefined,
-    "must be a URL with {repo} in it, such as https://git.example.com/{repo}.git; its scheme is https, http, ssh or file",
-  ),
+const url = checkedText(
+  (text) =>
+    /^(https?|ssh|file):\/\//.test(text) &&
+    text.includes("{repo}") &&
+    !/[\s\\^]/.test(text) &&
+    parseUrl(text.replaceAll("{repo}", "owner/repo")) !== undefined,
+  "must be a URL with {repo} in it, such as https://git.example.com/{repo}.git; its scheme is https, http, ssh or file",
 );
 
 function isAddress(text: string): boolean {
@@ -32,13 +29,7 @@ export const codeHost = group({
     help: "Where repositories are fetched from; `{repo}` stands for `owner/repo`.",
   }),
   api: option(
-    v.pipe(
-      v.string("must be a string"),
-      v.check(
-        (text) => isAddress(text),
-        "must be a URL such as https://git.example.com/api/v1; its scheme is https or http",
-      ),
-    ),
+    checkedText(isAddress, "must be a URL such as https://git.example.com/api/v1; its scheme is https or http"),
     {
       help: "The base URL of the code host's API, where `token` sets the status of commits. A URL that ends with `/api/v4` means GitLab, with `/api/v1` Gitea, any other GitHub. Without it, the URL is derived from `url`.",
       example: '"https://git.example.com/api/v1"',

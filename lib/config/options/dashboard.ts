@@ -3,17 +3,14 @@ import { parseHttpUrl } from "../../drivers/outbound/target.ts";
 import { isLoopbackName } from "../../http/hosts.ts";
 import { roles } from "../../kernel/roles.ts";
 import { oneOf, textLike, textOf } from "../../kernel/validation.ts";
-import { option, requiredOption, switchOr } from "./option-types.ts";
+import { checkedText, option, requiredOption, switchOr } from "./option-types.ts";
 
 /** Allows http only for an issuer on this machine, in tests: elsewhere the network could read codes and tokens. */
-const issuer = v.pipe(
-  v.string("must be a string"),
-  v.check((text) => {
-    const url = parseHttpUrl(text);
-    if (url?.search !== "" || url.hash !== "" || url.username !== "") return false;
-    return url.protocol === "https:" || isLoopbackName(url.hostname);
-  }, "must be the https URL of an issuer, such as https://login.example.com/realms/acme; http is for issuers on this machine"),
-);
+const issuer = checkedText((text) => {
+  const url = parseHttpUrl(text);
+  if (url?.search !== "" || url.hash !== "" || url.username !== "") return false;
+  return url.protocol === "https:" || isLoopbackName(url.hostname);
+}, "must be the https URL of an issuer, such as https://login.example.com/realms/acme; http is for issuers on this machine");
 
 /** Only an owner can make an owner. */
 const created = roles.filter((role) => role !== "owner");

@@ -3,7 +3,7 @@ import type { DeploymentDriver } from "../../drivers/deployment/contract.ts";
 import { field } from "../../kernel/field.ts";
 import { parseUserRange } from "../../kernel/text/user-range.ts";
 import { oneOf, textLike, textOf } from "../../kernel/validation.ts";
-import { byteSize, duration, group, option, path, positive } from "./option-types.ts";
+import { byteSize, duration, group, option, parsedText, path, positive } from "./option-types.ts";
 
 /** Either `simulated` alone, or runtimes of this machine in order of preference. */
 const runtimeRule = "must be simulated, or a list of process and engine";
@@ -24,15 +24,7 @@ const registryHost = textLike(
   "must be the host of a registry, such as registry.example.com:5000",
 );
 
-const users = v.pipe(
-  v.string("must be a string"),
-  v.rawTransform(({ dataset, addIssue, NEVER }) => {
-    const range = parseUserRange(dataset.value);
-    if (range) return range;
-    addIssue({ message: "must be FIRST:COUNT, such as 1879048192:65536" });
-    return NEVER;
-  }),
-);
+const users = parsedText(parseUserRange, "must be FIRST:COUNT, such as 1879048192:65536");
 
 const reached = textLike(15, /^127\.0\.0\.1:([1-9]\d{0,4})$/, "must be a port of loopback, such as 127.0.0.1:5432");
 

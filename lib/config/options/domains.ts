@@ -1,15 +1,12 @@
 import * as v from "valibot";
 import { parseAddress } from "../../kernel/text/ip-address.ts";
-import { group, option } from "./option-types.ts";
+import { checkedText, group, option } from "./option-types.ts";
 
-const server = v.pipe(
-  v.string("must be a string"),
-  v.check((text) => {
-    const [, bracketed, plain = text, port = "53"] = /^(?:\[(.+)\]|([\d.]+))(?::(\d{1,5}))?$/.exec(text) ?? [];
-    // Node ends the process for port 0, and takes 65536 as 53.
-    return parseAddress(bracketed ?? plain) !== undefined && Number(port) >= 1 && Number(port) <= 65_535;
-  }, "must be the address of a name server, such as 192.0.2.53 or [2001:db8::53]:5353"),
-);
+const server = checkedText((text) => {
+  const [, bracketed, plain = text, port = "53"] = /^(?:\[(.+)\]|([\d.]+))(?::(\d{1,5}))?$/.exec(text) ?? [];
+  // Node ends the process for port 0, and takes 65536 as 53.
+  return parseAddress(bracketed ?? plain) !== undefined && Number(port) >= 1 && Number(port) <= 65_535;
+}, "must be the address of a name server, such as 192.0.2.53 or [2001:db8::53]:5353");
 
 export const domains = group({
   verify: option(v.boolean(), {

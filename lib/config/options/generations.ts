@@ -4,7 +4,7 @@ import { parseHttpUrl } from "../../drivers/outbound/target.ts";
 import { finished } from "../../features/generations/schema.ts";
 import { field } from "../../kernel/field.ts";
 import { oneOf, textLike, textOf } from "../../kernel/validation.ts";
-import { duration, group, option, positive } from "./option-types.ts";
+import { checkedText, duration, group, option, positive } from "./option-types.ts";
 
 const generationDriver = v.custom<GenerationDriver>(
   (value) =>
@@ -14,12 +14,9 @@ const generationDriver = v.custom<GenerationDriver>(
   "must have the functions delay, submit, poll and cancel",
 );
 
-const httpUrl = v.pipe(
-  v.string("must be a string"),
-  v.check(
-    (text) => parseHttpUrl(text)?.search === "" && new URL(text).hash === "",
-    "must be an http or https URL such as http://localhost:8080/v1",
-  ),
+const httpUrl = checkedText(
+  (text) => parseHttpUrl(text)?.search === "" && new URL(text).hash === "",
+  "must be an http or https URL such as http://localhost:8080/v1",
 );
 const sizes = v.array(textLike(9, /^[1-9]\d{1,3}x[1-9]\d{1,3}$/, "must be a size such as 1024x1536"), "must be a list");
 const price = v.pipe(v.number("must be a number"), v.minValue(0, "must be 0 or more"), v.finite());

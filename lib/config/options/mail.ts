@@ -3,15 +3,12 @@ import type { MailTransport } from "../../drivers/mail/contract.ts";
 import { parseSender } from "../../drivers/mail/sender.ts";
 import { parseMailServer } from "../../drivers/mail/server-url.ts";
 import { textOf } from "../../kernel/validation.ts";
-import { group, option } from "./option-types.ts";
+import { checkedText, group, option } from "./option-types.ts";
 
 /** The URL of a mail server. The rule never repeats the given value, which holds a password. */
-const url = v.pipe(
-  v.string("must be a string"),
-  v.check(
-    (text) => parseMailServer(text) !== undefined,
-    "must be a URL such as smtp://user:password@mail.example.com:587 or smtps://user:password@mail.example.com; write @ of a user or password as %40, : as %3A, / as %2F and % as %25",
-  ),
+const url = checkedText(
+  (text) => parseMailServer(text) !== undefined,
+  "must be a URL such as smtp://user:password@mail.example.com:587 or smtps://user:password@mail.example.com; write @ of a user or password as %40, : as %3A, / as %2F and % as %25",
 );
 
 const sender = v.pipe(

@@ -13,27 +13,33 @@ export const limit = () => wholeNumber(0, 1_000_000_000);
 /** The path of a file or folder. `~/x` and `file:x` are parsed to plain paths. */
 export const path = v.pipe(textOf(1, 4096), v.transform(pathOf));
 
+/** A text that passes a check. */
+export const checkedText = (isRight: (text: string) => boolean, rule: string) =>
+  v.pipe(v.string("must be a string"), v.check(isRight, rule));
+
+/** A text, parsed. `parse` returns undefined for a wrong one. */
+export const parsedText = <T>(parse: (text: string) => T | undefined, rule: string) =>
+  v.pipe(
+    v.string("must be a string"),
+    v.rawTransform(({ dataset, addIssue, NEVER }) => {
+      const parsed = parse(dataset.value);
+      if (parsed !== undefined) return parsed;
+      addIssue({ message: rule });
+      return NEVER;
+    }),
+  );
+
 /** A text such as `"30d"`, parsed to milliseconds. */
-export const duration = v.pipe(
-  v.string("must be a string"),
-  v.rawTransform(({ dataset, addIssue, NEVER }) => {
-    const ms = parseDuration(dataset.value);
-    if (ms !== undefined && ms > 0) return ms;
-    addIssue({ message: 'must be a duration such as "12h" or "30d"' });
-    return NEVER;
-  }),
+export const duration = parsedText(
+  (text) => parseDuration(text) || undefined,
+  'must be a duration such as "12h" or "30d"',
 );
 
 /** A text such as `"2GiB"`, parsed to bytes. */
-export const byteSize = v.pipe(
-  v.string("must be a string"),
-  v.rawTransform(({ dataset, addIssue, NEVER }) => {
-    const bytes = parseByteSize(dataset.value);
-    if (bytes !== undefined && bytes >= 1024 ** 2) return bytes;
-    addIssue({ message: 'must be a size of at least 1MiB, such as "512MiB" or "2GiB"' });
-    return NEVER;
-  }),
-);
+export const byteSize = parsedText((text) => {
+  const bytes = parseByteSize(text);
+  return bytes !== undefined && bytes >= 1024 ** 2 ? bytes : undefined;
+}, 'must be a size of at least 1MiB, such as "512MiB" or "2GiB"');
 
 /** The documentation of an option: the source of `--help`, shell completion and the options page. */
 export type OptionHelp = {

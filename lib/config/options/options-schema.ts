@@ -16,7 +16,7 @@ import { domains } from "./domains.ts";
 import { generations } from "./generations.ts";
 import { mail } from "./mail.ts";
 import { metrics } from "./metrics.ts";
-import { limit, option, path, positive } from "./option-types.ts";
+import { checkedText, limit, option, path, positive } from "./option-types.ts";
 import { basePathOf, corsOrigins, origin } from "./origins.ts";
 import { outbound, trustNetwork } from "./outbound.ts";
 import { assets, encryptionKey, keyFile, migrate } from "./postgres.ts";
@@ -27,16 +27,13 @@ import { tracing } from "./tracing.ts";
 const host = textLike(255, /^[A-Za-z0-9.:[\]_-]+$/, "must be a host name or address");
 
 /** Creates a clock from the setting, so that a wrong setting is refused before the database is opened. */
-const clockSetting = v.pipe(
-  v.string("must be a string"),
-  v.check((value) => {
-    try {
-      return createClock(value).now() <= latestInstant;
-    } catch {
-      return false;
-    }
-  }, "must be real, manual, manual@2026-01-01T00:00:00Z or a speed such as 60x"),
-);
+const clockSetting = checkedText((value) => {
+  try {
+    return createClock(value).now() <= latestInstant;
+  } catch {
+    return false;
+  }
+}, "must be real, manual, manual@2026-01-01T00:00:00Z or a speed such as 60x");
 
 const isObject = <T extends object>() =>
   v.custom<T>((value) => typeof value === "object" && value !== null, "must be an object");

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { parseAllow } from "../../drivers/outbound/address-policy.ts";
 import { parseRange } from "../../kernel/text/ip-address.ts";
 import { networksOf } from "../../kernel/trusted-networks.ts";
-import { group, option } from "./option-types.ts";
+import { checkedText, group, option } from "./option-types.ts";
 
 const allowed = v.pipe(
   v.string("must be a string"),
@@ -15,9 +15,9 @@ const allowed = v.pipe(
   }),
 );
 
-const network = v.pipe(
-  v.string("must be a string"),
-  v.check((text) => parseRange(text) !== undefined, "must be a network such as 172.16.0.0/12 or fd00::/8"),
+const network = checkedText(
+  (text) => parseRange(text) !== undefined,
+  "must be a network such as 172.16.0.0/12 or fd00::/8",
 );
 
 export const trustNetwork = option(

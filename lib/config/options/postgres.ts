@@ -1,15 +1,12 @@
 import * as v from "valibot";
 import { oneOf } from "../../kernel/validation.ts";
 import { parseKey } from "../../store/encryption.ts";
-import { group, option, path } from "./option-types.ts";
+import { checkedText, group, option, path } from "./option-types.ts";
 
 export const encryptionKey = option(
-  v.pipe(
-    v.string("must be a string"),
-    v.check(
-      (text) => parseKey(text) !== undefined,
-      "must be 32 bytes in base64 or hex; make them with: openssl rand -base64 32",
-    ),
+  checkedText(
+    (text) => parseKey(text) !== undefined,
+    "must be 32 bytes in base64 or hex; make them with: openssl rand -base64 32",
   ),
   {
     help: "The key that encrypts secrets in a PostgreSQL database: 32 bytes in base64 or hex. Without it, `keyFile` names its file; one of them is required there.",
