@@ -1,7 +1,6 @@
-import { type Check, chapter, expectStatus } from "./check.ts";
+import { type Check, chapter, expectStatus, unknownId } from "./check.ts";
 
 const unknownKey = "sk_live_verify00000000000000000000000000";
-const unknownId = "00000000000000000000000000";
 
 /** All endpoints, with identifiers that do not exist. */
 const reads = [

@@ -35,6 +35,9 @@ export interface Probe {
   readonly last: Answer | undefined;
 }
 
+/** What an identifier of nothing has after its prefix. */
+export const unknownId = "0".repeat(26);
+
 /** The server behaves differently from a sentence. `answer` is the response that shows it, if there is one. */
 export class Differs extends Error {
   readonly answer: Answer | undefined;
@@ -59,12 +62,15 @@ export interface Check {
   run(on: Probe): Promise<void>;
 }
 
+type Checks = Readonly<Record<string, (on: Probe) => Promise<void>>>;
+
 /** The checks of a chapter, keyed by sentence. */
-export const chapter = (
-  name: string,
-  checks: Readonly<Record<string, (on: Probe) => Promise<void>>>,
-  more: { readonly writes?: true } = {},
-): Check[] => Object.entries(checks).map(([sentence, run]) => ({ chapter: name, sentence, run, ...more }));
+export const chapter = (name: string, checks: Checks): Check[] =>
+  Object.entries(checks).map(([sentence, run]) => ({ chapter: name, sentence, run }));
+
+/** The same for checks that modify data. */
+export const changes = (name: string, checks: Checks): Check[] =>
+  chapter(name, checks).map((check) => ({ ...check, writes: true }));
 
 /** Throws {Differs} unless `holds`. `found` describes the server's actual behaviour. */
 export function expect(holds: boolean, answer: Answer, found: string): asserts holds {

@@ -10,11 +10,10 @@ import {
   pageOf,
   shown,
   Untried,
+  unknownId,
 } from "./check.ts";
 import { requestIdOf } from "./probe.ts";
 import { isDatetime } from "./shapes.ts";
-
-const unknownId = "00000000000000000000000000";
 
 /** The first page of projects, shared by many checks. */
 export const projects = (on: Probe) => on.once("projects", () => on.get("/projects"));

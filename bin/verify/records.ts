@@ -26,7 +26,16 @@ async function someOf(answer: Answer | Promise<Answer>): Promise<readonly Item[]
   return items;
 }
 
-/** Expects the documented fields in each item. Returns the number of items. */
+/** Expects that each item of a list fits. `found` describes one that does not. */
+async function each(
+  list: Answer | Promise<Answer>,
+  fits: (item: Item) => boolean,
+  found: (item: Item) => string,
+): Promise<void> {
+  for (const item of await someOf(list)) expect(fits(item), await list, found(item));
+}
+
+/** Expects the documented fields in each item. */
 async function eachHas(schema: v.GenericSchema, list: Answer | Promise<Answer>): Promise<void> {
   for (const item of await someOf(list)) shape.expectShape(schema, item, await list);
 }
@@ -46,9 +55,6 @@ async function getEquals(on: Probe, path: string, list: Promise<Answer>): Promis
   }
 }
 
-const inOrder = (item: Item, earlier: string, later: string) =>
-  Date.parse(String(item[earlier])) <= Date.parse(String(item[later]));
-
 const projectChecks = chapter("Projects", {
   "A project has id, name, region, description, status, created_at and updated_at": (on) =>
     eachHas(shape.project, projects(on)),
@@ -58,14 +64,12 @@ const projectChecks = chapter("Projects", {
     const twice = names.find((name, i) => names.indexOf(name) !== i);
     expect(twice === undefined, answer, `two projects are called ${shown(twice)}`);
   },
-  "updated_at is not before created_at": async (on) => {
-    for (const item of await someOf(projects(on)))
-      expect(
-        inOrder(item, "created_at", "updated_at"),
-        await projects(on),
-        `${item["id"]} was updated before it was created`,
-      );
-  },
+  "updated_at is not before created_at": (on) =>
+    each(
+      projects(on),
+      ({ created_at, updated_at }) => Date.parse(String(created_at)) <= Date.parse(String(updated_at)),
+      ({ id }) => `${id} was updated before it was created`,
+    ),
   "GET /projects/{id} answers the project of the list": (on) => getEquals(on, "/projects", projects(on)),
 });
 
@@ -87,10 +91,12 @@ async function filtered(on: Probe, name: string, values: readonly unknown[]): Pr
 
 const deploymentChecks = chapter("Deployments", {
   "A deployment in a list has the documented fields": (on) => eachHas(shape.deploymentItem, deployments(on)),
-  "A list of deployments leaves out the source": async (on) => {
-    for (const item of await someOf(deployments(on)))
-      expect(item["source"] === undefined, await deployments(on), `${item["id"]} has a source`);
-  },
+  "A list of deployments leaves out the source": (on) =>
+    each(
+      deployments(on),
+      ({ source }) => source === undefined,
+      ({ id }) => `${id} has a source`,
+    ),
   "version is null while queued or building": async (on) => {
     for (const { id, status, version } of await someOf(deployments(on)))
       if (status === "queued" || status === "building")
@@ -101,22 +107,18 @@ const deploymentChecks = chapter("Deployments", {
           `${id} is ${status} with the version ${shown(version)}`,
         );
   },
-  "An active deployment has its version": async (on) => {
-    for (const { id, status, version } of await someOf(deployments(on)))
-      expect(
-        status !== "active" || typeof version === "string",
-        await deployments(on),
-        `${id} is active without a version`,
-      );
-  },
-  "completed_at is set in a terminal state, and null before": async (on) => {
-    for (const { id, status, completed_at } of await someOf(deployments(on)))
-      expect(
-        terminal.includes(status) === (completed_at !== null),
-        await deployments(on),
-        `${id} is ${status} with completed_at ${shown(completed_at)}`,
-      );
-  },
+  "An active deployment has its version": (on) =>
+    each(
+      deployments(on),
+      ({ status, version }) => status !== "active" || typeof version === "string",
+      ({ id }) => `${id} is active without a version`,
+    ),
+  "completed_at is set in a terminal state, and null before": (on) =>
+    each(
+      deployments(on),
+      ({ status, completed_at }) => terminal.includes(status) === (completed_at !== null),
+      ({ id, status, completed_at }) => `${id} is ${status} with completed_at ${shown(completed_at)}`,
+    ),
   "project_id, environment and status filter the list": async (on) => {
     const items = await someOf(deployments(on));
     for (const name of ["project_id", "environment", "status"])
