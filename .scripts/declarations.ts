@@ -1,7 +1,4 @@
 import { getMetadata, type ObjectEntries, type OptionalSchema } from "valibot";
-import { queryParameters } from "../lib/composition/openapi/components.ts";
-import { occasions } from "../lib/composition/openapi/descriptions.ts";
-import { namedSchemas } from "../lib/composition/openapi/document.ts";
 import { type Json, jsonSchema, jsonSchemas } from "../lib/composition/openapi/json-schema.ts";
 import { operations } from "../lib/composition/operations.ts";
 import type { OptionHelp } from "../lib/config/options/option-types.ts";
@@ -9,6 +6,9 @@ import { optionsSchema } from "../lib/config/options/options-schema.ts";
 import { catalog, type EventName } from "../lib/features/events/catalog.ts";
 import type { Operation } from "../lib/kernel/operation.ts";
 import type { Schema } from "../lib/kernel/validation.ts";
+import { queryParameters } from "./openapi/components.ts";
+import { occasions } from "./openapi/descriptions.ts";
+import { namedSchemas } from "./openapi/document.ts";
 import { block, type Field, interfaceOf, typeOf } from "./type-text.ts";
 
 /** Client names of records that have other names in the document. */

@@ -1,10 +1,10 @@
-import { openapi } from "../lib/composition/openapi/document.ts";
-import { idPrefixes } from "../lib/composition/openapi/id-prefixes.ts";
 import { jsonSchema } from "../lib/composition/openapi/json-schema.ts";
 import { operations } from "../lib/composition/operations.ts";
 import { seed } from "../lib/config/seed.ts";
 import { catalog } from "../lib/features/events/catalog.ts";
 import { declarations } from "./declarations.ts";
+import { openapi } from "./openapi/document.ts";
+import { idPrefixes } from "./openapi/id-prefixes.ts";
 import { type Document, pages } from "./pages.ts";
 
 const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;

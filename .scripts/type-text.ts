@@ -1,5 +1,5 @@
-import { exampleOf } from "../lib/composition/openapi/examples.ts";
 import type { Json } from "../lib/composition/openapi/json-schema.ts";
+import { exampleOf } from "./openapi/examples.ts";
 
 /** Converts JSON Schemas to TypeScript types, with documentation for each field. */
 

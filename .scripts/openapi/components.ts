@@ -1,10 +1,10 @@
 import type * as v from "valibot";
-import { catalog, type EventName } from "../../features/events/catalog.ts";
-import type { Operation } from "../../kernel/operation.ts";
+import { type Json, jsonSchema } from "../../lib/composition/openapi/json-schema.ts";
+import { catalog, type EventName } from "../../lib/features/events/catalog.ts";
+import type { Operation } from "../../lib/kernel/operation.ts";
 import { occasions } from "./descriptions.ts";
 import { exampleOf } from "./examples.ts";
 import { pathExample } from "./id-prefixes.ts";
-import { type Json, jsonSchema } from "./json-schema.ts";
 
 const nouns: Readonly<Record<string, string>> = { deliveries: "delivery", "api-keys": "API key" };
 /** `/projects/{id}` → `project`. */

@@ -1,6 +1,6 @@
-import type { EventName } from "../../features/events/catalog.ts";
-import type { Answers } from "../../kernel/operation.ts";
-import type { Json } from "./json-schema.ts";
+import type { Json } from "../../lib/composition/openapi/json-schema.ts";
+import type { EventName } from "../../lib/features/events/catalog.ts";
+import type { Answers } from "../../lib/kernel/operation.ts";
 
 /** The general part of the OpenAPI document. */
 export const info = {

@@ -1,14 +1,14 @@
 import { existsSync, readdirSync } from "node:fs";
 import type * as v from "valibot";
-import { models } from "../../features/generations/models.ts";
-import { type ProblemCode, problems } from "../../kernel/errors.ts";
-import { type Operation, problemsOf } from "../../kernel/operation.ts";
-import { version } from "../../kernel/version.ts";
-import { operations } from "../operations.ts";
+import { type Json, jsonSchemas } from "../../lib/composition/openapi/json-schema.ts";
+import { operations } from "../../lib/composition/operations.ts";
+import { models } from "../../lib/features/generations/models.ts";
+import { type ProblemCode, problems } from "../../lib/kernel/errors.ts";
+import { type Operation, problemsOf } from "../../lib/kernel/operation.ts";
+import { version } from "../../lib/kernel/version.ts";
 import { queryParameters, webhooks } from "./components.ts";
 import { answered, headers, info, metas, parameters, problem, tagsOf } from "./descriptions.ts";
 import { exampleOf } from "./examples.ts";
-import { type Json, jsonSchemas } from "./json-schema.ts";
 
 export type Envelope = "flat" | "full";
 type Schemas = Readonly<Record<string, Json>>;
@@ -28,7 +28,7 @@ export async function namedSchemas(): Promise<Map<v.GenericSchema, string>> {
   const exported = new Map<unknown, string>();
   for (const folder of readdirSync("lib/features")) {
     if (!existsSync(`lib/features/${folder}/schema.ts`)) continue;
-    for (const [name, schema] of Object.entries(await import(`../../features/${folder}/schema.ts`)))
+    for (const [name, schema] of Object.entries(await import(`../../lib/features/${folder}/schema.ts`)))
       exported.set(schema, pascal(name));
   }
   const used = new Map<v.GenericSchema, string>();

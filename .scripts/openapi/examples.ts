@@ -1,4 +1,4 @@
-import type { Json } from "./json-schema.ts";
+import type { Json } from "../../lib/composition/openapi/json-schema.ts";
 
 /** Example values by field name, for fields whose schema has no example. */
 const words: Json = {

@@ -1,6 +1,6 @@
-import { operations } from "../operations.ts";
+import { jsonSchema } from "../../lib/composition/openapi/json-schema.ts";
+import { operations } from "../../lib/composition/operations.ts";
 import { idOf } from "./examples.ts";
-import { jsonSchema } from "./json-schema.ts";
 
 /** The prefixes of identifiers, by the collection before them in a path: `projects` → `proj`. */
 export function idPrefixes(): [collection: string, prefix: string][] {

@@ -2,7 +2,7 @@ import * as v from "valibot";
 
 /**
  * Adds a description and an example to a schema, for the OpenAPI document, the reference and editors. For fields
- * without an example here, `composition/openapi/examples` has one by field name. The description is attached before the schema's
+ * without an example here, `.scripts/openapi/examples` has one by field name. The description is attached before the schema's
  * transformations, because the documents describe what callers send.
  */
 export function field<S extends v.GenericSchema>(schema: S, meaning: string, example?: unknown): S {

@@ -139,7 +139,7 @@ declare const map: <T>(of: T) => Extract<NonNullable<T>, Record<string, unknown>
     const hover = shown[i] ?? "";
     if (!hover.includes(meaning)) return [`${place} shows ${JSON.stringify(hover)}, and not: ${meaning}`];
     return needsExample && !/@example/.test(hover)
-      ? [`${place} shows no example; add one to lib/composition/openapi/examples.ts`]
+      ? [`${place} shows no example; add one to .scripts/openapi/examples.ts`]
       : [];
   });
   assert.equal(mistakes.length, 0, `\n${mistakes.join("\n")}`);
