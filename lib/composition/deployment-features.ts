@@ -1,5 +1,4 @@
 import { domainsOf, type Settings } from "../config/parse-options.ts";
-import type { DeploymentDriver } from "../drivers/deployment/contract.ts";
 import type { Outbound } from "../drivers/outbound/outbound.ts";
 import { createTextRecords } from "../drivers/outbound/text-records.ts";
 import type { Endpoints } from "../features/deliveries/service.ts";
@@ -25,40 +24,31 @@ import type { CodeHostRights } from "../features/organizations/code-host-rights.
 import { type ProjectName, projectsService } from "../features/projects/service.ts";
 import type { ScenariosService } from "../features/scenarios/service.ts";
 import type { Queue } from "../jobs/queue.ts";
-import type { PasswordHashes } from "../kernel/secrets/password-hash.ts";
 import { parseUrl } from "../kernel/text/url.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { CodeHost } from "../platform/code-host/code-host.ts";
-import type { AppsProxy } from "../platform/proxy/proxy.ts";
-import type { Repositories } from "../platform/repositories/repositories.ts";
 import type { Foundation } from "./open-store.ts";
-import type { Platform } from "./platform.ts";
+import type { RuntimePorts } from "./runtimes.ts";
 
-interface DeployingPorts extends Foundation {
+/** What the features share. */
+export interface FeatureCore extends Foundation {
   readonly feed: ChangeFeed;
   readonly waiting: Waiting;
   readonly bus: Bus;
   readonly queue: Queue;
-  readonly driver: DeploymentDriver;
-  readonly platform: Platform | undefined;
-  readonly proxy: AppsProxy | undefined;
-  readonly passwords: PasswordHashes;
-  /** The name by which the other servers know the runtime. */
-  readonly runtimeId: string | undefined;
-  /** The URL of the apps; undefined while their port is closed. */
-  readonly appsUrl: () => string | undefined;
-  readonly rights: CodeHostRights;
   readonly projectName: ProjectName;
+  readonly origin: () => string;
+  readonly outbound: Outbound;
+}
+
+interface DeployingPorts extends FeatureCore, RuntimePorts {
+  readonly rights: CodeHostRights;
   readonly mailCrash: CrashMail;
   /** Whether the service has no other organization. */
   readonly isOnly: (organization_id: string, tx?: Tx) => Promise<boolean>;
   /** Undefined in the mode `start`. */
   readonly scenarios: ScenariosService | undefined;
   readonly endpoints: Endpoints;
-  readonly origin: () => string;
-  readonly outbound: Outbound;
-  /** The repositories that the service hosts itself. */
-  readonly repositories: Pick<Repositories, "find"> | undefined;
 }
 
 /**
@@ -93,12 +83,16 @@ function createApps(ports: DeployingPorts, settings: Settings, deployments: Stor
     isShared: opened.cluster !== undefined,
     forgetsRuntimes: settings.isSimulatedByChoice === true,
     areStopped: state === "stopped",
-    ...{ keep, dataLimit },
+    keep,
+    dataLimit,
   };
   const apps: LiveApps =
     platform && proxy
       ? platform.appsService({
-          ...{ ...ports, server, custom: domains, deployments },
+          ...ports,
+          server,
+          custom: domains,
+          deployments,
           addresses: { ...addresses, proxy, appsUrl },
         })
       : noLiveApps({ ...ports, domains });
@@ -144,9 +138,7 @@ export function createDeploying(ports: DeployingPorts, settings: Settings) {
     },
     onRemoved: rollout.startReady,
   });
-  const environments = environmentsService({
-    ...{ ...ports, projects, apps, domains, rollout, previews: openPreviews },
-  });
+  const environments = environmentsService({ ...ports, projects, apps, domains, rollout, previews: openPreviews });
   const deployments = deploymentsService({
     ...ports,
     projects,

@@ -1,5 +1,4 @@
 import type { Settings } from "../config/parse-options.ts";
-import type { DeploymentDriver } from "../drivers/deployment/contract.ts";
 import { backendDriver } from "../drivers/generation/backend-driver.ts";
 import { simulatedGenerations } from "../drivers/generation/simulated.ts";
 import type { Mailer } from "../drivers/mail/contract.ts";
@@ -17,10 +16,10 @@ import { signedJson } from "../features/deliveries/signed-json.ts";
 import { deploymentsJobs } from "../features/deployments/jobs.ts";
 import { environmentsJobs } from "../features/environments/jobs.ts";
 import type { LiveApps } from "../features/environments/live-apps.ts";
-import { type Bus, createBus } from "../features/events/bus.ts";
-import { type ChangeFeed, createChangeFeed } from "../features/events/change-feed.ts";
+import { createBus } from "../features/events/bus.ts";
+import { createChangeFeed } from "../features/events/change-feed.ts";
 import { eventsService } from "../features/events/service.ts";
-import { createWaiting, type Waiting } from "../features/events/wait-for-change.ts";
+import { createWaiting } from "../features/events/wait-for-change.ts";
 import { createAssetLinks } from "../features/generations/asset-links.ts";
 import { createExecution } from "../features/generations/execution.ts";
 import { generationsJobs } from "../features/generations/jobs.ts";
@@ -42,21 +41,18 @@ import { codeHostRights } from "../features/organizations/code-host-rights.ts";
 import type { Plan } from "../features/organizations/schema.ts";
 import { organizationsService } from "../features/organizations/service.ts";
 import { projectsJobs } from "../features/projects/jobs.ts";
-import { type ProjectName, projectNames } from "../features/projects/service.ts";
+import { projectNames } from "../features/projects/service.ts";
 import { repositoriesService } from "../features/repositories/service.ts";
 import { type ScenariosService, scenariosService } from "../features/scenarios/service.ts";
 import { usersService } from "../features/users/service.ts";
 import { webhooksService } from "../features/webhooks/service.ts";
-import { createQueue, type Queue } from "../jobs/queue.ts";
+import { createQueue } from "../jobs/queue.ts";
 import { descriptorShares } from "../kernel/node/descriptors.ts";
-import type { PasswordHashes } from "../kernel/secrets/password-hash.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
-import type { AppsProxy } from "../platform/proxy/proxy.ts";
-import type { Repositories } from "../platform/repositories/repositories.ts";
-import { createDeploying } from "./deployment-features.ts";
+import { createDeploying, type FeatureCore } from "./deployment-features.ts";
 import type { Foundation } from "./open-store.ts";
 import { openapiService } from "./openapi/service.ts";
-import type { Platform } from "./platform.ts";
+import type { RuntimePorts } from "./runtimes.ts";
 import { tracedQueue } from "./tracing.ts";
 
 /** The services of a process share its descriptors. */
@@ -64,8 +60,13 @@ const withRequestSlot = createRequestSlots(descriptorShares().requests);
 
 /** The job kinds of every feature. */
 export const featureJobs = [
-  ...[...projectsJobs, ...deploymentsJobs, ...environmentsJobs, ...deliveriesJobs, ...generationsJobs],
-  ...[...mailsJobs, ...previewsJobs],
+  ...projectsJobs,
+  ...deploymentsJobs,
+  ...environmentsJobs,
+  ...deliveriesJobs,
+  ...generationsJobs,
+  ...mailsJobs,
+  ...previewsJobs,
 ];
 
 export type Features = ReturnType<typeof createFeatures>;
@@ -76,63 +77,43 @@ const formats = {
   ...Object.fromEntries(Object.entries(integrationTypes).map(([type, { format }]) => [type, format])),
 };
 
-interface FeaturePorts {
+interface FeaturePorts extends RuntimePorts {
   readonly wake: (at: number) => void;
   readonly origin: () => string;
   readonly outbound: Outbound;
   /** Undefined without a mail server. */
   readonly mailer?: Mailer | undefined;
-  readonly driver: DeploymentDriver;
-  readonly platform: Platform | undefined;
-  readonly proxy: AppsProxy | undefined;
-  readonly passwords: PasswordHashes;
-  readonly repositories?: Repositories | undefined;
-  /** The name by which the other servers know the runtime; undefined without a runtime. */
-  readonly runtimeId: string | undefined;
-  /** The URL of the apps; undefined while their port is closed. */
-  readonly appsUrl: () => string | undefined;
 }
 
 /** Makes every feature and passes each its ports. This is the only file that knows all features. */
 export function createFeatures(
   foundation: Foundation,
   settings: Settings,
-  { wake, origin, outbound, mailer, driver, repositories, ...runtimes }: FeaturePorts,
+  { wake, origin, outbound, mailer, ...runtimes }: FeaturePorts,
 ) {
+  const { tracer, store } = foundation;
+  const { driver, repositories } = runtimes;
   const feed = createChangeFeed(foundation);
   const waiting = createWaiting({ ...foundation, feed });
-  const ports = { ...foundation, feed, waiting };
-  const bus = createBus(ports);
-  const { tracer } = foundation;
-  const queue = tracedQueue(createQueue({ ...ports, wake, wakeOthers: (tx) => feed.wake(tx, "jobs") }), tracer);
+  const bus = createBus({ ...foundation, feed });
+  const plainQueue = createQueue({ ...foundation, wake, wakeOthers: (tx) => feed.wake(tx, "jobs") });
+  const queue = tracedQueue(plainQueue, tracer);
+  const ports = { ...foundation, feed, waiting, bus, queue, projectName: projectNames(store), origin, outbound };
   if (tracer) bus.subscribe(async (_, { id }) => tracer.remember(id));
   feed.onWake("jobs", () => wake(ports.clock.now()));
-  const endpoints = createEndpoints({ ...ports, queue });
-  const attempts = createAttempts({
-    ...ports,
-    ...settings.deliveries,
-    queue,
-    endpoints,
-    formats,
-    outbound,
-    withRequestSlot,
-  });
+  const endpoints = createEndpoints(ports);
+  const attempts = createAttempts({ ...ports, ...settings.deliveries, endpoints, formats, withRequestSlot });
   const retention_ms = settings.deliveries.retention;
-  const projectName = projectNames(ports.store);
-  const outbox = createOutbox({ ...ports, bus, queue, endpoints, formats, attempts, projectName, retention_ms });
+  const outbox = createOutbox({ ...ports, endpoints, formats, attempts, retention_ms });
   const organizationName = async (tx: Tx, id: string) => (await organizations.get({ organization_id: id }, tx)).name;
-  const people = createPeople({ ...ports, bus, queue, mailer, origin, organizationName, projectName }, settings);
+  const people = createPeople({ ...ports, mailer, organizationName }, settings);
   const { keys, users, mailCrash } = people;
   const scenarios = scenariosService({ ...ports, takesDeployments: driver.takesScenarios === true });
   const devScenarios = settings.mode === "dev" ? scenarios : undefined;
   const rights = codeHostRights({ ...ports, codeHost: settings.codeHost });
-  const deploying = createDeploying(
-    {
-      ...{ ...ports, bus, queue, endpoints, driver, ...runtimes, mailCrash },
-      ...{ rights, isOnly: rights.isOnly, scenarios: devScenarios, origin, outbound, repositories, projectName },
-    },
-    settings,
-  );
+  const { isOnly } = rights;
+  const more = { endpoints, mailCrash, rights, isOnly, scenarios: devScenarios };
+  const deploying = createDeploying({ ...ports, ...runtimes, ...more }, settings);
   const { projects, deployments, previews } = deploying;
   const elsewhere = () => gitElsewhere(deploying.apps);
   // These two call each other, but only within a transaction, after both are made.
@@ -142,17 +123,17 @@ export function createFeatures(
   const onlyOrganization = async () => (await organizations.chosen())?.id;
   const audit = auditService({ ...ports, retention_ms: settings.audit.retention, onlyOrganization });
   const rules = { trusted: settings.trustNetwork };
-  const integrations = integrationsService({ ...ports, endpoints, outbound, projects, planOf, rules, previews });
+  const integrations = integrationsService({ ...ports, endpoints, projects, planOf, rules, previews });
   return {
-    ...createGenerations({ ...ports, bus, queue, outbound, origin, scenarios: devScenarios }, settings.generations),
+    ...createGenerations({ ...ports, scenarios: devScenarios }, settings.generations),
     bus,
     feed,
     ...people,
     ...deploying,
     endpoints,
     outbox,
-    deliveries: createDeliveryApi({ ...ports, queue, endpoints, outbox, attempts }),
-    webhooks: webhooksService({ ...ports, endpoints, outbound }),
+    deliveries: createDeliveryApi({ ...ports, endpoints, outbox, attempts }),
+    webhooks: webhooksService({ ...ports, endpoints }),
     integrations,
     scenarios,
     organizations,
@@ -175,14 +156,9 @@ function gitElsewhere({ runtimes }: LiveApps): string | undefined {
 
 /** People and their access. */
 function createPeople(
-  ports: Foundation & {
-    readonly feed: ChangeFeed;
-    readonly bus: Bus;
-    readonly queue: Queue;
+  ports: FeatureCore & {
     readonly mailer: Mailer | undefined;
-    readonly origin: () => string;
     readonly organizationName: (tx: Tx, organization_id: string) => Promise<string>;
-    readonly projectName: ProjectName;
   },
   { rateLimit, dashboard, mail }: Settings,
 ) {
@@ -198,27 +174,13 @@ function createPeople(
   const from = () => mail.from ?? defaultSender(ports.origin());
   const mails = mailsService({ ...ports, from, onResult: (...result) => invitations.mailed(...result) });
   const users = usersService({ ...ports, keys, onLeave: (...left) => invitations.voidOf(...left) });
-  const invitations: InvitationsService = invitationsService({
-    ...ports,
-    users,
-    keys,
-    mails,
-    hasDashboard,
-  });
+  const invitations: InvitationsService = invitationsService({ ...ports, users, keys, mails, hasDashboard });
   const mailCrash = createCrashMails({ ...ports, users, mails, hasDashboard });
   return { keys, watchKey, sessions, watchSession, mails, users, invitations, mailCrash };
 }
 
 function createGenerations(
-  ports: Foundation & {
-    bus: Bus;
-    feed: ChangeFeed;
-    waiting: Waiting;
-    queue: Queue;
-    outbound: Outbound;
-    origin: () => string;
-    scenarios: ScenariosService | undefined;
-  },
+  ports: FeatureCore & { readonly scenarios: ScenariosService | undefined },
   settings: Settings["generations"],
 ) {
   const { driver, media, models, retention } = settings;

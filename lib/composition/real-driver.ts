@@ -28,9 +28,10 @@ function realFolders({ database, apps, repositories }: Settings) {
   const isLasting = database !== ":memory:";
   const folder = isLasting ? resolve(apps.folder ?? `${database}-apps`) : temporaryFolder();
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const lying =
+  const repositoriesFolder =
     repositories.folder ?? (isLasting ? repositoryFolderFor(database, folder) : join(folder, "repositories"));
-  return { isLasting, folder, repositories: resolve(lying), data: resolve(dataFolderFor(database, folder)) };
+  const data = resolve(dataFolderFor(database, folder));
+  return { isLasting, folder, repositories: resolve(repositoriesFolder), data };
 }
 
 interface Folders {
@@ -49,43 +50,29 @@ function driverOf(
   { mode, strict, outbound, deployments, codeHost: given }: Settings,
   { isLasting, folder, data, own, gitGroup }: Folders,
 ): DeploymentDriver {
-  const {
-    isolation,
-    users,
-    reach,
-    appMemory,
-    scratch,
-    dataLimit,
-    healthTimeout,
-    buildVariables,
-    buildTimeout,
-    buildMemory,
-    buildDisk,
-    registries,
-  } = deployments;
   const codeHost: CodeHost = { ...given, ...(own && { own }) };
+  const { runtime, buildTimeout, buildMemory, buildDisk, registries } = deployments;
   const common = {
     codeHost,
     gitGroup,
-    appMemory_bytes: appMemory,
-    healthTimeout_ms: healthTimeout,
-    scratch_bytes: scratch,
-    dataLimit_bytes: dataLimit,
+    appMemory_bytes: deployments.appMemory,
+    healthTimeout_ms: deployments.healthTimeout,
+    scratch_bytes: deployments.scratch,
+    dataLimit_bytes: deployments.dataLimit,
     dataFolder: data,
-    buildVariables,
+    buildVariables: deployments.buildVariables,
     limits: { timeout_ms: buildTimeout, memory_bytes: buildMemory, disk_bytes: buildDisk },
   };
   const network = strict ? closedOutbound : createOutbound({ mode, allow: outbound.allow });
-  const leavesDockerfiles = deployments.runtime.includes("engine");
-  const made = deployments.runtime.map((name) =>
+  const made = runtime.map((name) =>
     name === "engine"
       ? createEngineDriver(folder, { registries, outbound: network, isLasting, ...common })
       : createProcessDriver(folder, {
-          isolation,
-          users,
-          reach: reachOf(reach, outbound.allow),
+          isolation: deployments.isolation,
+          users: deployments.users,
+          reach: reachOf(deployments.reach, outbound.allow),
           disks: preparedDisks(deployments),
-          leavesDockerfiles,
+          leavesDockerfiles: runtime.includes("engine"),
           ...common,
         }),
   );

@@ -27,13 +27,16 @@ export interface Runtimes {
    * The name by which the other servers know this server's runtime; undefined without a runtime, and for a database
    * file.
    */
-  readonly id: string | undefined;
+  readonly runtimeId: string | undefined;
   /** Opens the port of the apps; does nothing without a runtime. */
   open(crowd: Crowd): Promise<void>;
   close(): Promise<void>;
   /** Releases the folder to other processes, once nothing runs there. */
   release(): void;
 }
+
+/** What features use of the runtimes. */
+export type RuntimePorts = Omit<Runtimes, "localUrl" | "open" | "close" | "release">;
 
 /** Requests have no time limit, because an app may take a long upload. */
 const timeouts = { headersTimeout: 60_000, requestTimeout: 0, connectionsCheckingInterval: 5_000 };
@@ -55,7 +58,7 @@ export function createRuntimes(settings: Settings, platform: Platform | undefine
     driver,
     ...{ platform, proxy, passwords },
     repositories: real?.repositories,
-    id: folder?.id,
+    runtimeId: folder?.id,
     release: () => folder?.release(),
     localUrl,
     appsUrl: () => (server ? (apps.url ?? localUrl()) : undefined),

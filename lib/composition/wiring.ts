@@ -71,7 +71,6 @@ export function wire(foundation: Foundation, settings: Settings, host: InstanceC
   const features = createFeatures(foundation, settings, {
     ...runtimes,
     driver: tracedDriver(runtimes.driver, tracer),
-    runtimeId: runtimes.id,
     wake,
     origin,
     outbound,
@@ -193,7 +192,7 @@ function wireJobs(
     clock,
     log,
     isShared: opened.cluster !== undefined,
-    runtimeId: runtimes.id,
+    runtimeId: runtimes.runtimeId,
     services: features,
     owner,
     jobs: tracedJobs([...featureJobs, ...periodicJobs(periodic, clock, log)], tracer),

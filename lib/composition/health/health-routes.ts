@@ -77,8 +77,7 @@ const metricsAccess =
     if (metricsKey !== undefined && token !== undefined && isSameSecret(token, metricsKey)) return unauthenticated;
     const authentication = await byKey(request);
     const { role } = authentication.caller;
-    if (!authentication.refusal && (role === "owner" || role === "admin")) return authentication;
-    if (authentication.refusal) return authentication;
+    if (authentication.refusal || role === "owner" || role === "admin") return authentication;
     const message = `metrics need the role owner or admin, and the key's user is ${role}`;
     return { ...authentication, refusal: new Problem("insufficient_role", message) };
   };

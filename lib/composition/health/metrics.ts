@@ -45,12 +45,17 @@ class Tally {
   }
 }
 
-const gauge = (name: string, help: string, samples: readonly Sample[] | number): Family => ({
-  name,
-  help,
-  type: "gauge",
-  samples: typeof samples === "number" ? [{ value: samples }] : samples,
-});
+const familyOf =
+  (type: "gauge" | "counter") =>
+  (name: string, help: string, samples: readonly Sample[] | number): Family => ({
+    name,
+    help,
+    type,
+    samples: typeof samples === "number" ? [{ value: samples }] : samples,
+  });
+const gauge = familyOf("gauge");
+const counter = familyOf("counter");
+
 /** Returns no sample if memory cannot be read: reading /proc fails when the process is out of file descriptors. */
 const ifReadable = (read: () => number): readonly Sample[] => {
   try {
@@ -59,12 +64,6 @@ const ifReadable = (read: () => number): readonly Sample[] => {
     return [];
   }
 };
-const counter = (name: string, help: string, samples: readonly Sample[]): Family => ({
-  name,
-  help,
-  type: "counter",
-  samples,
-});
 
 /** The buckets are cumulative: each includes the smaller ones. */
 function durations(operation: string, { buckets, seconds }: Series): Sample[] {
@@ -93,9 +92,11 @@ function ofRequests({ requests, streams, connectionsDropped }: Meter): Family[] 
       { labels: { kind: "sse" }, value: streams.sse.size },
       { labels: { kind: "websocket" }, value: streams.websocket.size },
     ]),
-    counter("svc_connections_dropped_total", "Waiting connections closed to make room for new ones.", [
-      { value: connectionsDropped },
-    ]),
+    counter(
+      "svc_connections_dropped_total",
+      "Waiting connections closed to make room for new ones.",
+      connectionsDropped,
+    ),
   ];
 }
 
@@ -105,7 +106,7 @@ function ofProcess(mode: string): Family[] {
   return [
     gauge("svc_info", "The version of svc-server and of Node; always 1.", [{ labels: info, value: 1 }]),
     gauge("process_resident_memory_bytes", "The resident memory of the process.", ifReadable(process.memoryUsage.rss)),
-    counter("process_cpu_seconds_total", "The processor time of the process.", [{ value: (user + system) / 1e6 }]),
+    counter("process_cpu_seconds_total", "The processor time of the process.", (user + system) / 1e6),
     // The monotonic clock starts at 0 with the process.
     gauge("process_uptime_seconds", "The time since the process started.", monotonicNow() / 1000),
   ];
@@ -137,7 +138,7 @@ async function ofWork(counts: Counts, read: Ports, organization_id?: string): Pr
     read.generations(organization_id),
   ]);
   return [
-    counter("svc_app_crashes_total", "Processes of apps that ended by themselves.", [{ value: counts.crashes }]),
+    counter("svc_app_crashes_total", "Processes of apps that ended by themselves.", counts.crashes),
     gauge("svc_deliveries_pending", "Deliveries that have not ended.", deliveries),
     counter("svc_deliveries_total", "Deliveries ended by an attempt, by outcome.", counts.ends.by("outcome")),
     counter("svc_delivery_tries_total", "Ended attempts of deliveries, by outcome.", counts.attempts.by("outcome")),

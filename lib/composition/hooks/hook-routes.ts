@@ -47,16 +47,8 @@ const inTurns = ({ waitForTurn, work }: FairShares) =>
  * (schema/webhooks.md#hooks-of-a-code-host). A request counts toward its address's rate limit before its body is read,
  * so that no client can make the service read 5 MiB again and again.
  */
-export function hookRoutes({
-  authenticator,
-  pushes,
-  writer,
-  secret,
-  mode,
-  audit,
-  behindProxy,
-  fairShares,
-}: Ports): Route[] {
+export function hookRoutes(ports: Ports): Route[] {
+  const { authenticator, pushes, writer, secret, mode, audit, behindProxy, fairShares } = ports;
   const readInTurn = inTurns(fairShares);
   /** Records the changes of a request in the audit log. */
   const recorderOf =
