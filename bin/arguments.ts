@@ -68,7 +68,7 @@ function unknownOption(word: string, option: string, known: readonly string[]): 
   return new UsageError(`unknown option ${word.split("=", 1)[0]}${didYouMean(option, known, "--")}`);
 }
 
-const ofStart = / The default of `svc-server start` is `[^`]+`\./;
+const defaultOfStart = / The default of `svc-server start` is `[^`]+`\./;
 
 /** The flags of a mode's options, in citty's format. */
 export const optionArgs = (mode: "dev" | "start"): ArgsDef =>
@@ -76,7 +76,7 @@ export const optionArgs = (mode: "dev" | "start"): ArgsDef =>
     allOptions.flatMap(({ flag, help, value: valueHint, mode: only = mode }) => {
       if (flag === undefined || only !== mode) return [];
       // The help text also serves tables that name each option's mode. The command already implies it.
-      const description = help.replace(" (`dev`)", "").replace(mode === "dev" ? ofStart : "", "");
+      const description = help.replace(" (`dev`)", "").replace(mode === "dev" ? defaultOfStart : "", "");
       return [
         [flag, valueHint === undefined ? { type: "boolean", description } : { type: "string", description, valueHint }],
       ];
@@ -237,9 +237,9 @@ function syntaxErrorAt(text: string): number {
 }
 
 /** A whole number from a flag or a variable, checked against its bounds. */
-export function parseWhole(source: string, text: string | undefined, most: number, least = 0): number | undefined {
+export function parseWhole(source: string, text: string | undefined, max: number, min = 0): number | undefined {
   if (text === undefined) return undefined;
-  if (!/^\d{1,10}$/.test(text) || Number(text) > most || Number(text) < least)
-    throw new UsageError(`${source} must be a whole number from ${least} to ${most}`);
+  if (!/^\d{1,10}$/.test(text) || Number(text) > max || Number(text) < min)
+    throw new UsageError(`${source} must be a whole number from ${min} to ${max}`);
   return Number(text);
 }

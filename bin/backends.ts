@@ -6,7 +6,7 @@ import { createOutbound } from "../lib/drivers/outbound/outbound.ts";
 type Backend = Settings["generations"]["backends"][string];
 
 /** For each type, a request that runs no model and so costs nothing. */
-const free = {
+const freeRequests = {
   openai: "/models",
   predictions: "/account",
   sdcpp: "/sdcpp/v1/capabilities",
@@ -36,7 +36,7 @@ export async function checkBackend(name: string, backend: Backend): Promise<stri
   const outbound = createOutbound({ mode: "start" });
   const { status, error } = await outbound.callBackend({
     method: "GET",
-    url: `${url.replace(/\/+$/, "")}${free[type]}`,
+    url: `${url.replace(/\/+$/, "")}${freeRequests[type]}`,
     headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
     trustedOrigins: [new URL(url).origin],
     max_bytes: 16 * 1024 * 1024,

@@ -13,7 +13,7 @@ import { fieldOf, formatAnswer, isRecord, lostKey, note, say, saySecret, sayToRe
 import { exitOnSignal } from "./signals.ts";
 
 /** Prints to stderr that a manual clock blocks a call, unless the call returns quickly. */
-async function sayStandingClock(args: Given, waiting: Promise<unknown>): Promise<void> {
+async function sayManualClock(args: Given, waiting: Promise<unknown>): Promise<void> {
   const clock = await controlOf(args)<{ now: string; mode: string }>("GET clock").catch(() => undefined);
   if (clock?.mode !== "manual") return;
   const moment = new Promise<true>((resolve) => void systemTimer("200ms", () => resolve(true)));
@@ -97,7 +97,7 @@ async function call(args: Given): Promise<void> {
   if (args["all"]) return withClient(connection, (client) => callAll(operation, input, client, args));
   const answer = await withClient(connection, (client) => {
     const answering = client.call(id, input);
-    if (Number(input["wait"]) > 0) void sayStandingClock(args, answering);
+    if (Number(input["wait"]) > 0) void sayManualClock(args, answering);
     return answering;
   });
   const text = printed(answer, args);

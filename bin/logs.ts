@@ -7,7 +7,7 @@ import { projectOf, requireProject } from "./project-name.ts";
 import { exitOnSignal } from "./signals.ts";
 
 /** Why the log of an app has ended. A deployment's log ends with the state of the deployment. */
-const ends: Readonly<Record<string, string>> = {
+const endReasons: Readonly<Record<string, string>> = {
   deleted: "the environment was deleted",
   simulated: "deployments are simulated here, so no app runs and prints",
 };
@@ -17,7 +17,7 @@ export async function printLog(entries: AsyncGenerator<LogEntry, { status: strin
   for (let count = 0; ; count++) {
     const { value, done } = await entries.next();
     if (done) {
-      const end = ends[value?.status ?? ""];
+      const end = endReasons[value?.status ?? ""];
       if (end) note(end);
       return count;
     }

@@ -20,7 +20,7 @@ async function loadProtocol() {
 }
 
 /** The longest message of a client. */
-const longest_bytes = 10_485_760;
+const maxMessage_bytes = 10_485_760;
 
 /** Resolves when the transport has closed: after stdin ended, a message was too long, or stdout failed. */
 const closed = (transport: { onclose?: (() => void) | undefined }) =>
@@ -50,7 +50,7 @@ export const mcp = command(
     process.stdout.once("error", () => {
       isHeard = false;
     });
-    const transport = new StdioServerTransport(process.stdin, process.stdout, { maxBufferSize: longest_bytes });
+    const transport = new StdioServerTransport(process.stdin, process.stdout, { maxBufferSize: maxMessage_bytes });
     serveStdio(
       () => {
         const server = new Server(
@@ -78,7 +78,7 @@ export const mcp = command(
     if (process.stdin.readableEnded || process.stdin.destroyed) return;
     throw new Error(
       isHeard
-        ? `the client sent a message of more than ${longest_bytes / 1_048_576} MiB, so the server stops`
+        ? `the client sent a message of more than ${maxMessage_bytes / 1_048_576} MiB, so the server stops`
         : "the client no longer reads stdout, so the server stops",
     );
   },

@@ -4,7 +4,7 @@ import { didYouMean } from "../lib/kernel/text/did-you-mean.ts";
 import { UsageError } from "./arguments.ts";
 
 /** The minimum length of a project's name. */
-const shortestName = 3;
+const minLength = 3;
 
 /** Converts a name to a part of a repository name: letters and digits with single hyphens between them. */
 export const partOf = (name: string): string =>
@@ -20,7 +20,7 @@ export const partOf = (name: string): string =>
 export function projectOf(folder: string, given: unknown, how: string): string {
   if (given !== undefined) return String(given);
   const name = partOf(basename(folder));
-  if (name.length < shortestName)
+  if (name.length < minLength)
     throw new UsageError(`the name of the folder, ${name}, is too short for a project; name one with ${how}`);
   return name;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { run } from "./main.ts";
 import { describeUnwritten, hasReaderLeft } from "./output.ts";
-import { stopWithNpx } from "./parent.ts";
+import { stopWithNpx } from "./stop-with-npx.ts";
 
 // Without listeners, a reader that leaves would end the program in the middle of its work.
 let unwritten: Error | undefined;

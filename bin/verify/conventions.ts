@@ -124,11 +124,11 @@ async function walk(
   on: Probe,
   path: string,
   per_page: number,
-  most: number,
+  maxPages: number,
 ): Promise<{ ids: string[]; isWhole: boolean }> {
   const ids: string[] = [];
   let cursor: unknown;
-  for (let page = 0; page < most; page++) {
+  for (let page = 0; page < maxPages; page++) {
     const more = cursor === undefined ? "" : `&cursor=${encodeURIComponent(String(cursor))}`;
     const answer = await on.get(`${path}?per_page=${per_page}${more}`);
     const items = itemsOf(answer).map((item) => String(item["id"]));

@@ -22,12 +22,12 @@ export interface TrialOptions {
 }
 
 /** Every API response is shorter. */
-const longestBody = 16 * 1024 * 1024;
+const maxBody_bytes = 16 * 1024 * 1024;
 const needsKey = "it needs an API key of the server: set SVC_API_KEY, or give it with --key";
 /** After this many unanswered requests in a row, the server is not asked again. */
-const mostUnanswered = 3;
+const maxUnanswered = 3;
 /** The longest wait for a rate-limit window to end. */
-const longestWait_s = 5;
+const maxWait_s = 5;
 
 export function createTrial({
   base,
@@ -66,7 +66,7 @@ export function createTrial({
 
   const send = async (method: string, path: string, { body, key: other = key ?? null }: Sent = {}): Promise<Answer> => {
     const line = `${method} ${path}`;
-    if (unanswered >= mostUnanswered) throw new Untried(`the server left ${mostUnanswered} requests without an answer`);
+    if (unanswered >= maxUnanswered) throw new Untried(`the server left ${maxUnanswered} requests without an answer`);
     const headers = {
       accept: "application/json",
       ...(other !== null && { authorization: `Bearer ${other}` }),
@@ -83,7 +83,7 @@ export function createTrial({
         return answer;
       }
       const wait_s = Number(answer.headers.get("retry-after") ?? Number.NaN);
-      isLimited = tries > 0 || !(wait_s <= longestWait_s);
+      isLimited = tries > 0 || !(wait_s <= maxWait_s);
       if (isLimited) throw usedUp;
       await pause(wait_s * 1_000);
     }
@@ -148,7 +148,7 @@ async function bodyOf(response: Response, line: string): Promise<string> {
   const parts: Uint8Array[] = [];
   for await (const part of response.body ?? []) {
     size += part.length;
-    if (size > longestBody) throw new Differs(`${line} answered more than 16 MiB`);
+    if (size > maxBody_bytes) throw new Differs(`${line} answered more than 16 MiB`);
     parts.push(part);
   }
   return Buffer.concat(parts).toString();

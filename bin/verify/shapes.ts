@@ -12,10 +12,10 @@ const datetime = v.pipe(
   v.string(),
   v.check((text) => isDatetime(text), "is an ISO 8601 datetime"),
 );
-const characters = (least: number, most: number) =>
+const characters = (min: number, max: number) =>
   v.pipe(
     v.string(),
-    v.check((text) => [...text].length >= least && [...text].length <= most, `has ${least} to ${most} characters`),
+    v.check((text) => [...text].length >= min && [...text].length <= max, `has ${min} to ${max} characters`),
   );
 
 export const states = ["queued", "building", "deploying", "active", "failed", "cancelled", "rolled_back"] as const;

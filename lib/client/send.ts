@@ -53,7 +53,7 @@ export interface Sender {
   /** Rejects with the signal's reason when it is aborted. */
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<unknown>;
   /** Whether the service's clock is manual; undefined if the sender cannot tell. */
-  readonly standsStill?: () => boolean;
+  readonly isClockManual?: () => boolean;
 }
 
 type Signal = AbortSignal | undefined;

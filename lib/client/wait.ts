@@ -41,10 +41,10 @@ type Get = (wait: number) => Request;
  * clock. If the sender sees a manual clock, the first response comes at once. Pauses grow, in case a service does not
  * hold requests.
  */
-async function poll({ call, sleep, standsStill }: Sender, get: Get, options: CallOptions): Promise<unknown> {
+async function poll({ call, sleep, isClockManual }: Sender, get: Get, options: CallOptions): Promise<unknown> {
   let before: Work | undefined;
   for (let round = 0; ; round++) {
-    const isManual = standsStill?.() === true;
+    const isManual = isClockManual?.() === true;
     const wait = isManual ? Math.min(round, 1) * first_s : round < 2 ? first_s : later_s;
     const work = (await call(get(wait), options)) as Work;
     if (ended.includes(work.status)) return work;

@@ -22,7 +22,7 @@ export function inProcessSender(
   const authorization = apiKey === undefined ? undefined : `Bearer ${apiKey}`;
   return {
     ...sender,
-    standsStill: () => clock().mode === "manual",
+    isClockManual: () => clock().mode === "manual",
     async call({ id, method, path, params, query, body, headers }, { signal, idempotencyKey } = {}) {
       const text = body === undefined ? undefined : JSON.stringify(body);
       const type = text === undefined ? undefined : "application/json";

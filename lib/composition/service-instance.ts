@@ -18,12 +18,12 @@ import { openImage } from "../store/sqlite/database-files.ts";
 import { differencesOf } from "../store/sqlite/image-differences.ts";
 import { createCompany } from "./company.ts";
 import { type InstanceContext, mutedSettings } from "./instance-context.ts";
-import { rejectLoose } from "./loose-tests.ts";
 import { createMount } from "./mount.ts";
 import { openPort } from "./open-port.ts";
 import { copyFoundation, type Foundation } from "./open-store.ts";
 import { createRuntimes, type Runtimes } from "./runtimes.ts";
 import { discardState, shutDown } from "./shutdown.ts";
+import { rejectUnused } from "./unused-setup.ts";
 import { type HostState, wire } from "./wiring.ts";
 
 /**
@@ -237,7 +237,7 @@ export function createServiceInstance(settings: Settings, runtimes: Runtimes, pa
         const all = Promise.all([end, closeDriver(), forks.close(), closeWorlds(), ...discarding]);
         const [scenarios] = await all.finally(() => context.company.release());
         listening.length = 0;
-        if (settings.strict) rejectLoose({ ...unused, scenarios }, context.sinks.errors);
+        if (settings.strict) rejectUnused({ ...unused, scenarios }, context.sinks.errors);
       });
       await shutdown;
     },

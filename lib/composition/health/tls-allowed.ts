@@ -11,7 +11,7 @@ interface Ports {
 
 /** Headers of which a forwarding proxy adds one. */
 const forwarding = /^(forwarded|via|x-(original-)?forwarded-.*|x-real-ip|(x|true)-client-ip|cf-connecting-ip)$/;
-const longest = 253;
+const maxLength = 253;
 
 /**
  * The route that a proxy on this machine asks before it obtains a certificate for a host. Other clients cannot see it,
@@ -33,7 +33,7 @@ export function tlsRoute({ hasHost, publicUrl }: Ports): Route {
       const [domain = "", ...others] = query().getAll("domain");
       const host = domain.toLowerCase().replace(/\.$/, "");
       // Which of several a proxy means is unknown.
-      if (others.length > 0 || host.length > longest || (host !== own && !(await hasHost(host))))
+      if (others.length > 0 || host.length > maxLength || (host !== own && !(await hasHost(host))))
         throw new Problem("not_found", "no environment has this host");
       const headers = { "cache-control": "no-store", "content-type": "text/plain; charset=utf-8" };
       return { status: 200, headers, body: "yes\n", request_id };

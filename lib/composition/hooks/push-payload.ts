@@ -18,9 +18,9 @@ const ref = v.pipe(
 );
 const pushed = { ref, after: commit };
 /** Beyond so many files, a push may have changed anything. */
-const mostFiles = 10_000;
+const maxFiles = 10_000;
 const files = v.pipe(
-  v.nullable(listOf(v.string(), mostFiles)),
+  v.nullable(listOf(v.string(), maxFiles)),
   v.transform((list) => list ?? []),
 );
 /** A push that only adds to its branch, with all of its commits and the files of each. */
@@ -48,7 +48,7 @@ function filesIn(body: unknown): number {
  * removes.
  */
 function pathsOf(body: unknown): readonly string[] | undefined {
-  if (filesIn(body) > mostFiles) return undefined;
+  if (filesIn(body) > maxFiles) return undefined;
   const { success, output } = v.safeParse(addition, body, { abortEarly: true });
   if (!success || /^0+$/.test(output.before)) return undefined;
   const { commits, total_commits, total_commits_count } = output;

@@ -5,7 +5,7 @@ import { pathOf } from "../../kernel/text/paths.ts";
 import { textOf, wholeNumber } from "../../kernel/validation.ts";
 
 /** A whole number of at least 1. */
-export const positive = (most = 1_000_000_000) => wholeNumber(1, most);
+export const positive = (max = 1_000_000_000) => wholeNumber(1, max);
 
 /** A whole number; 0 means no limit. */
 export const limit = () => wholeNumber(0, 1_000_000_000);

@@ -11,7 +11,7 @@ interface Unused {
 }
 
 /** Throws if a strict service has set something up that never happened, or if a sink threw an error. */
-export function rejectLoose({ scenarios, faults, answers }: Unused, errors: readonly SinkError[]): void {
+export function rejectUnused({ scenarios, faults, answers }: Unused, errors: readonly SinkError[]): void {
   const found = [
     ...errors.map(describeSinkError),
     ...scenarios.map(
