@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { parseOptions, type Settings } from "../lib/config/parse-options.ts";
+import type { Settings } from "../lib/config/parse-options.ts";
 import { describeProtection, type Protection } from "../lib/drivers/deployment/protections.ts";
 import { createPainter } from "../lib/drivers/painter/painter.ts";
 import { createClock } from "../lib/kernel/clock.ts";
@@ -45,12 +45,6 @@ function hasAccess(path: string, mode: number): boolean {
 }
 
 /** Each check returns its finding, or throws an error that says how to fix the problem. */
-const ofMachine: Readonly<Record<string, Check>> = {
-  node() {
-    return `Node ${process.versions.node}, svc-server ${version()}`;
-  },
-};
-
 const ofFile: Readonly<Record<string, Check>> = {
   "native module"() {
     loadNative();
@@ -171,25 +165,15 @@ export const doctor = command(
   runChecks,
 );
 
-/** Checks the options as `start` would parse them. */
-function checkOptions(args: Given): { settings: Settings | undefined; finding: Finding } & Omit<Target, "database"> {
-  const check = "options";
-  const at = configuration("start", args);
-  try {
-    const settings = parseOptions(at.options);
-    const says = at.notes.join("; ");
-    return { ...at, settings, finding: { check, ok: says === "", says: says || "valid" } };
-  } catch (error) {
-    return {
-      ...at,
-      settings: undefined,
-      finding: { check, ok: false, says: (at.explainedError(error) as Error).message },
-    };
-  }
-}
-
 async function runChecks(args: Given): Promise<void> {
-  const { settings, finding, port, host } = checkOptions(args);
+  const { port, host, notes, ...configured } = configuration("start", args);
+  let parsed: Settings | undefined;
+  const finding = await finds("options", () => {
+    parsed = configured.settings();
+    if (notes.length > 0) throw new Error(notes.join("; "));
+    return "valid";
+  });
+  const settings = parsed;
   const given = databaseOf({ database: settings?.database ?? args["database"] });
   const database = isPostgres(given) ? given : resolve(given);
   const findings = [finding];
@@ -208,7 +192,7 @@ async function runChecks(args: Given): Promise<void> {
   const look = async (checks: readonly [string, Check][]) => {
     for (const [check, of] of checks) findings.push(await finds(check, () => of({ database, port, host })));
   };
-  await look(Object.entries(ofMachine));
+  await look([["node", () => `Node ${process.versions.node}, svc-server ${version()}`]]);
   if (isPostgres(database)) findings.push(...(await findingsOfPostgres(database, settings)));
   else await look(Object.entries(ofFile));
   await look([...Object.entries(ofServer), ["mail", () => mailServer(settings)], runs]);

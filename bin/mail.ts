@@ -1,6 +1,5 @@
 import type { ArgsDef } from "citty";
 import * as v from "valibot";
-import { parseOptions } from "../lib/config/parse-options.ts";
 import { defaultSender, hostOfSender } from "../lib/drivers/mail/sender.ts";
 import { createSmtpMailer } from "../lib/drivers/mail/smtp.ts";
 import { htmlOf, textOf } from "../lib/features/mails/content.ts";
@@ -69,17 +68,10 @@ function print(args: Given, mails: readonly SentMail[]): void {
 async function sendTest(args: Given, to: string): Promise<void> {
   const checked = v.safeParse(email(), to);
   if (!checked.success) throw new UsageError(`the address ${checked.issues[0].message}`);
-  const at = configuration("start", args);
-  const settings = (() => {
-    try {
-      return parseOptions(at.options);
-    } catch (error) {
-      throw at.explainedError(error);
-    }
-  })();
-  const { url, from, insecure } = settings.mail;
+  const { mail, publicUrl } = configuration("start", args).settings();
+  const { url, from, insecure } = mail;
   if (url === undefined) throw new UsageError("set the option mail.url (SVC_MAIL_URL): no mail server is named");
-  const sender = from ?? defaultSender(settings.publicUrl ?? "http://localhost");
+  const sender = from ?? defaultSender(publicUrl ?? "http://localhost");
   const clock = createClock("real");
   const content = {
     heading: "A test of svc-server",

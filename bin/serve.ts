@@ -1,5 +1,5 @@
 import type { ArgsDef } from "citty";
-import { mayBeReached, parseOptions, runsForReal, type Settings } from "../lib/config/parse-options.ts";
+import { mayBeReached, runsForReal } from "../lib/config/parse-options.ts";
 import { isLoopbackHost } from "../lib/http/hosts.ts";
 import { listen } from "../lib/http/server.ts";
 import type { Service } from "../lib/index.ts";
@@ -33,7 +33,8 @@ async function serve(mode: Mode, args: Readonly<Record<string, unknown>>): Promi
   const configured = configuration(mode, args);
   const { options, port, host } = configured;
   const json = args.json ?? parseSwitch(fromEnvironment("SVC_JSON"), "SVC_JSON");
-  const settings = checkedSettings(configured);
+  // Before ports are opened, so an occupied port does not hide an invalid option.
+  const settings = configured.settings();
   if (!isLoopbackHost(host) && !mayBeReached(settings)) {
     const network = mode === "dev" ? ", or --trust-network for a network of containers" : "";
     throw new UsageError(
@@ -90,15 +91,6 @@ export async function begin({ options, notes, explainedError }: Configuration, h
   return beginService({ ...options, apps: { host, ...options.apps } }, notes).catch((error: unknown) =>
     Promise.reject(explainedError(error)),
   );
-}
-
-/** Validated before ports are opened, so an occupied port does not hide an invalid option. */
-function checkedSettings({ options, explainedError }: Configuration): Settings {
-  try {
-    return parseOptions(options);
-  } catch (error) {
-    throw explainedError(error);
-  }
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { ArgsDef } from "citty";
-import { allOptions, BadOptions, variableOf } from "../lib/config/parse-options.ts";
+import { allOptions, BadOptions, parseOptions, type Settings, variableOf } from "../lib/config/parse-options.ts";
 import type { Options } from "../lib/index.ts";
 import { nearestName } from "../lib/kernel/text/did-you-mean.ts";
 import { refusalOf } from "../lib/kernel/text/refused-ports.ts";
@@ -27,7 +27,9 @@ export interface Configuration {
   readonly host: string;
   /** Warnings about variables that have no effect. */
   readonly notes: readonly string[];
-  /** Rewrites an option error so that it names the flag, variable or file that set the option. */
+  /** The parsed options. An error names the flag, variable or file that set the wrong one. */
+  settings(): Settings;
+  /** Rewrites an option error in the same way. */
   explainedError(error: unknown): unknown;
 }
 
@@ -54,6 +56,12 @@ export function configuration(mode: Mode, args: Readonly<Record<string, unknown>
   for (const { path, value } of settings) put(options, path.split("."), value);
   const listens = port ?? filePort ?? 7400;
   const ports = [refusalOf(listens, "--port"), refusalOf(Number((options as Options).apps?.port), "--apps-port")];
+  const explainedError = (error: unknown) => {
+    if (!(error instanceof BadOptions)) return error;
+    const setting = settings.find((one) => `${error.path}.`.startsWith(`${one.path}.`));
+    if (!setting) return path === undefined ? error : new UsageError(`${path}: ${error.message}`);
+    return brokenOption(setting.source, error.path.slice(setting.path.length + 1), error.rule);
+  };
   return {
     options: options as Options,
     port: listens,
@@ -63,12 +71,14 @@ export function configuration(mode: Mode, args: Readonly<Record<string, unknown>
       ...ports.filter((note) => note !== undefined),
       ...(mode === "start" && given("seed").text === "demo" ? [demoSeed] : []),
     ],
-    explainedError(error) {
-      if (!(error instanceof BadOptions)) return error;
-      const setting = settings.find((one) => `${error.path}.`.startsWith(`${one.path}.`));
-      if (!setting) return path === undefined ? error : new UsageError(`${path}: ${error.message}`);
-      return brokenOption(setting.source, error.path.slice(setting.path.length + 1), error.rule);
+    settings() {
+      try {
+        return parseOptions(options);
+      } catch (error) {
+        throw explainedError(error);
+      }
     },
+    explainedError,
   };
 }
 
