@@ -14,8 +14,7 @@ import { command, type Given, json, listed, option, parent, word } from "./defin
 import { lostKey, say, sayResult, saySecret, table } from "./output.ts";
 import { withProgress } from "./progress.ts";
 
-const organizationOf = ({ organization }: Given) =>
-  organization === undefined ? {} : { organization: String(organization) };
+const organizationOf = ({ organization }: Given) => (organization === undefined ? undefined : String(organization));
 
 const create = command(
   "create",
@@ -48,12 +47,12 @@ const create = command(
     const rate_limit = parseWhole("option --rate-limit", args["rate-limit"] as string | undefined, 1_000_000_000);
     return withAdmin(args, "svc-server call keys.create name=ci", async (admin) => {
       const made = await admin.createKey({
-        ...organizationOf(args),
+        organization: organizationOf(args),
         role: role as Role,
         scopes: given as Scope[],
         name: name.output,
-        ...(expires !== undefined && { expires_at: isoOf(expires) }),
-        ...(rate_limit !== undefined && { rate_limit }),
+        expires_at: expires === undefined ? undefined : isoOf(expires),
+        rate_limit,
       });
       await saySecret(args.json ? JSON.stringify(made) : made.key, lostKey(`keys revoke ${made.id}`));
       if (args.json) return;
@@ -66,7 +65,7 @@ const create = command(
 
 const list = command("list", "", databaseArgs, (args) =>
   withAdmin(args, "svc-server call keys.list, or svc-server call keys.create name=ci", async (admin) => {
-    const keys = await admin.listKeys(organizationOf(args).organization);
+    const keys = await admin.listKeys(organizationOf(args));
     const rows = keys.map(({ id, name, user_name, role, scopes, last_used_at, expires_at }) => [
       id,
       name,
@@ -86,7 +85,7 @@ const revoke = command(
   { ...databaseArgs, id: word("The key's identifier, from keys list.") },
   (args) =>
     withAdmin(args, "svc-server call keys.revoke key_…", async (admin) => {
-      await admin.revokeKey(String(args.id), organizationOf(args).organization);
+      await admin.revokeKey(String(args.id), organizationOf(args));
       sayResult(args, { revoked: args.id }, `${args.id} is revoked.`);
     }),
 );

@@ -78,19 +78,22 @@ export const newKey = record({
   name: v.optional(keyName),
 });
 
+export interface WantedKey {
+  /** The name of an organization; by default the first one. */
+  readonly organization?: string | undefined;
+  readonly role?: Role | undefined;
+  readonly scopes?: readonly Scope[] | undefined;
+  readonly name?: string | undefined;
+  readonly key?: string | undefined;
+  readonly expires_at?: string | undefined;
+  readonly rate_limit?: number | undefined;
+}
+
 /** Makes a key for a user with this role. If the organization has no such user, makes one. */
 export async function createKey(
   { store, random }: Pick<Foundation, "store" | "random">,
   { organizations, users, keys }: Pick<Features, "organizations" | "users" | "keys">,
-  wanted: {
-    organization?: string | undefined;
-    role?: Role | undefined;
-    scopes?: readonly Scope[] | undefined;
-    name?: string | undefined;
-    key?: string | undefined;
-    expires_at?: string;
-    rate_limit?: number;
-  },
+  wanted: WantedKey,
   hooks: TransactionHooks = {},
 ) {
   const { role = "owner", scopes = ["*"], name = "key" } = wanted;
@@ -105,13 +108,7 @@ export async function createKey(
     const user = await users.firstWithRole(organization.id, role, tx);
     const email = `${role}-${random.alphanumeric(6).toLowerCase()}@localhost.test`;
     const holder = user ?? (await users.insert(tx, organization.id, { name: role, email, role }));
-    return keys.insert(tx, {
-      ...wanted,
-      organization_id: organization.id,
-      user_id: holder.id,
-      name,
-      scopes,
-    });
+    return keys.insert(tx, { ...wanted, organization_id: organization.id, user_id: holder.id, name, scopes });
   });
 }
 

@@ -1,40 +1,25 @@
 import type { Settings } from "../config/parse-options.ts";
 import { createOutbound } from "../drivers/outbound/outbound.ts";
+import type { KeysService } from "../features/keys/service.ts";
 import type { SentMail } from "../features/mails/service.ts";
-import type { Role, Scope } from "../kernel/roles.ts";
+import type { Role } from "../kernel/roles.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
-import { createKey } from "./bootstrap.ts";
+import { createKey, type WantedKey } from "./bootstrap.ts";
 import { createFeatures } from "./features.ts";
 import { openFoundation } from "./open-store.ts";
 import { createRuntimes } from "./runtimes.ts";
 
 /** Keys and mails of a database, for the command line. The database's server may be running. */
 export interface Admin {
-  createKey(wanted: {
-    organization?: string;
-    role?: Role;
-    scopes?: readonly Scope[];
-    name?: string;
-    expires_at?: string;
-    rate_limit?: number;
-  }): Promise<{ id: string; key: string }>;
+  createKey(wanted: WantedKey): Promise<{ id: string; key: string }>;
   listKeys(organization?: string): Promise<readonly KeyEntry[]>;
   revokeKey(id: string, organization?: string): Promise<void>;
   mails(): Promise<readonly SentMail[]>;
   close(): Promise<void>;
 }
 
-export interface KeyEntry {
-  readonly id: string;
-  readonly name: string;
-  readonly user_id: string;
-  readonly user_name: string;
-  readonly role: Role;
-  readonly scopes: readonly string[];
-  readonly created_at: string;
-  readonly last_used_at: string | null;
-  readonly expires_at: string | null;
-}
+type Key = Awaited<ReturnType<KeysService["all"]>>[number];
+type KeyEntry = Key & { readonly user_name: string; readonly role: Role };
 
 /** Opens an existing database. A running server checks rights at every request, so changes take effect at once. */
 export async function openAdmin(settings: Settings): Promise<Admin> {
@@ -64,7 +49,7 @@ export async function openAdmin(settings: Settings): Promise<Admin> {
     },
     async listKeys(organization) {
       const organization_id = await idOf(organization);
-      const withUser = async (key: Awaited<ReturnType<typeof features.keys.all>>[number]) => {
+      const withUser = async (key: Key) => {
         const { name, role } = await features.users.get({ organization_id }, key.user_id);
         return { ...key, user_name: name, role };
       };
