@@ -10,7 +10,7 @@ const patience_ms = 10 * 60_000;
 /** Calls the control interface, such as `POST clock/advance`. Returns the record without `meta`. */
 export type Control = <T>(call: `${ControlCall<never>["method"]} ${string}`, body?: object) => Promise<T>;
 
-/** The service answered, but it has no control interface, or refuses it to this machine. */
+/** The service has no control interface, or none for this machine. */
 export class NoControl extends Error {}
 
 /**

@@ -25,7 +25,7 @@ const identity = {
   GIT_COMMITTER_NAME: name,
   GIT_COMMITTER_EMAIL: "deploy@localhost",
 };
-/** In a repository, the line ends of its files are what its user has set. */
+/** Leaves the line ends of a repository's files to its user's setting. */
 const ofUser = { "core.autocrlf": undefined };
 /** The build recreates these folders. A `.gitignore` may include them again. */
 const usuallyLeftOut = "node_modules/\n.venv/\n__pycache__/\n";

@@ -119,7 +119,7 @@ export async function* followEvents(
     const refusal = permanentError(next.value);
     if (refusal) throw refusal;
     const { code, reason } = next.value;
-    // Where a list cannot be read, the next stream ends in the same way, or with what is permanent.
+    // If the list cannot be read, the next stream ends with the same code, or with a permanent error.
     if (code === codes.unknown) {
       const found = await newest(client).catch(() => undefined);
       if (found === undefined) await waitBeforeRetry(attempts);

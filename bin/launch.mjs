@@ -17,8 +17,8 @@ if (bun !== undefined || major < 20 || (major === 20 && minor < 19))
 
 const program = new URL("../dist/bin/svc-server.js", import.meta.url);
 if (existsSync(program)) {
-  // From Node 22.8 on: a start takes 0.9 of the time. Only the owner of the package keeps its code: root would leave files
-  // that the owner cannot remove. Node's own folder for this is in /tmp, where other users could put code.
+  // From Node 22.8 on, for faster starts. Only the owner of the package stores compiled code: root would leave files that
+  // the owner cannot remove. Node's own folder for this is in /tmp, where other users could put code.
   if (!process.getuid || process.getuid() === statSync(program).uid)
     module.enableCompileCache?.(fileURLToPath(new URL("../node_modules/.cache/svc-server", import.meta.url)));
   await import(program.href);

@@ -14,13 +14,13 @@ export const styled = (style: "bold" | "cyan", text: string): string =>
 export const wrapped = (text: string, size: number): string[] =>
   text.match(new RegExp(`\\S.{0,${size - 1}}(?=\\s|$)|\\S+`, "g")) ?? [];
 
-/** Prints one or more lines. A command that cannot print them does its work all the same; `svc-server` says it then. */
+/** Prints one or more lines. If that fails, the command goes on, and `svc-server` reports the failure at the end. */
 export const say = (text: string) => void process.stdout.write(`${text}\n`);
 
 /** Prints the result of a command: with `--json` the record, else the text. */
 export const sayResult = ({ json }: Given, record: unknown, text: string) => say(json ? JSON.stringify(record) : text);
 
-/** Says something about the command itself, beside what it prints. */
+/** Prints a sentence about the command itself, to stderr. */
 export const note = (sentence: string) => void process.stderr.write(`svc-server: ${sentence}\n`);
 
 type Unwritten = NodeJS.ErrnoException;
@@ -30,13 +30,13 @@ export const hasReaderLeft = ({ code }: Unwritten) => code === "EPIPE" || code =
 
 export const describeUnwritten = ({ message }: Unwritten) => `the output could not be written: ${message}`;
 
-/** Prints, and resolves when it is written. Else it rejects with the end of the command. */
+/** Prints, and resolves once the text is written. If that fails, it rejects with what ends the command. */
 const written = (text: string, endOf: (error: Unwritten) => EndedWith) =>
   new Promise<void>((resolve, reject) => {
     process.stdout.write(`${text}\n`, (error) => (error ? reject(endOf(error)) : resolve()));
   });
 
-/** Prints for a command that does nothing else: it ends with its reader. */
+/** Prints for a command that does nothing else: it ends when its reader leaves. */
 export const sayToReader = (text: string) =>
   written(text, (error) => (hasReaderLeft(error) ? new EndedWith(0) : new EndedWith(1, describeUnwritten(error))));
 

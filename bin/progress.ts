@@ -15,7 +15,7 @@ export async function withProgress<T>(
   };
   try {
     return await work(({ what, done = 0, total }) =>
-      // A percentage changes a hundred times at most, however many parts there are.
+      // A percentage, because it changes at most a hundred times.
       show(total ? `${what}: ${Math.floor((100 * done) / total)}% of ${total.toLocaleString("en")}` : `${what} …`),
     );
   } finally {

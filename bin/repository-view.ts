@@ -25,7 +25,7 @@ const parts = /^(HEAD|index|sharedindex\.\w+|packed-refs|refs|reftable|objects|s
 /** The settings that say how the parts and the working tree are to be read. */
 const formats = "^(core\\.(filemode|ignorecase|symlinks|autocrlf|eol)|extensions\\.(refstorage|objectformat))$";
 
-/** The repository that `.git` in a folder is, or names: its own folder, and the one that its working trees share. */
+/** The repository at a folder's `.git`: its own folder, and the one that it shares with other working trees. */
 function repositoryAt(folder: string): { own: string; shared: string } | undefined {
   const place = join(folder, ".git");
   try {

@@ -62,7 +62,7 @@ async function serve(mode: Mode, args: Readonly<Record<string, unknown>>): Promi
     isNew && address.api_key
       ? `the new API key is lost. Create another with svc-server keys create --database ${withoutPassword(database)}`
       : `the service is at ${url}`;
-  // The service runs all the same.
+  // The service keeps running if the text cannot be printed.
   saySecret(
     json
       ? JSON.stringify({ event: "listening", ...address })

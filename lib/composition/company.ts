@@ -5,12 +5,12 @@ import type { Clock } from "../kernel/clock.ts";
 import { yieldToEventLoop } from "../kernel/node/event-loop.ts";
 import { type CodeTimers, coupleTimers } from "./code-timers.ts";
 
-/** The turns in which code goes on after an answer. */
+/** The turns of the event loop that code gets after an answer, to make its next call. */
 const turnsOfCode = 3;
-/** The turns after which a call without progress waits for time to pass, if the clock has an alarm, and if it has none. */
+/** After so many turns without progress, a call counts as waiting for time to pass: if the clock has an alarm, and if not. */
 const turnsOfCall = { withAlarm: 100, without: 20_000 };
 
-/** Code that calls without a pause gets this many answers before time moves on. */
+/** Code that calls without a pause gets at most this many answers before time moves on. */
 const maxChanges = 10_000;
 
 /** The calls in process, and the timers of the code that makes them. */

@@ -61,7 +61,7 @@ const noticesOf = ({ mode, deployments }: Settings, isSimulated: boolean) =>
       ]
     : [];
 
-/** The hosts of the service itself. No environment can have the others: addresses, and what is no host. */
+/** The hosts of the service itself, which no environment may take. Nothing can take an invalid host, so it is left out. */
 const ownHostsOf = ({ publicUrl, hosts }: Settings) =>
   [publicUrl ?? [], hosts.map((host) => `http://${host}`)].flat().flatMap((url) => parseUrl(url)?.hostname ?? []);
 
