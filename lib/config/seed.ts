@@ -32,45 +32,35 @@ const key = record({
   ),
 });
 
+const listOf = <S extends v.GenericSchema>(entry: S) => v.array(entry, "must be a list");
+
 const user = record({
   name: displayName,
   email: email(),
   role,
   status: v.optional(oneOf(userStates.states)),
-  keys: v.optional(v.array(key, "must be a list")),
+  keys: v.optional(listOf(key)),
 });
+
+const endpointsOf = <S extends v.GenericSchema>(entry: S) =>
+  v.optional(v.pipe(listOf(entry), v.maxLength(100, "must have at most 100")));
 
 const project = record({
   name: projectName,
   region,
   description: v.optional(v.nullable(textOf(0, 255))),
   status: v.optional(oneOf(projectStates.states)),
-  environments: v.optional(
-    v.array(
-      record({
-        name: environmentName,
-        variables: v.optional(variables),
-      }),
-      "must be a list",
-    ),
-  ),
+  environments: v.optional(listOf(record({ name: environmentName, variables: v.optional(variables) }))),
 });
 
 const status = v.optional(oneOf(endpointLifecycle.states));
-const webhook = record({ ...newWebhook.entries, status });
-
 const organization = record({
   name: organizationName,
   plan: v.optional(oneOf(plans), "starter"),
-  users: v.optional(v.array(user, "must be a list")),
-  projects: v.optional(v.array(project, "must be a list")),
-  webhooks: v.optional(v.pipe(v.array(webhook, "must be a list"), v.maxLength(100, "must have at most 100"))),
-  integrations: v.optional(
-    v.pipe(
-      v.array(record({ ...newIntegration.entries, status }), "must be a list"),
-      v.maxLength(100, "must have at most 100"),
-    ),
-  ),
+  users: v.optional(listOf(user)),
+  projects: v.optional(listOf(project)),
+  webhooks: endpointsOf(record({ ...newWebhook.entries, status })),
+  integrations: endpointsOf(record({ ...newIntegration.entries, status })),
 });
 
 /** The initial content of an empty database. `schema/seed.schema.json` is generated from this schema. */
@@ -186,12 +176,7 @@ function checkUnique(parsed: unknown, add: Add): void {
 
 /** The default seed: an organization with an owner. */
 export const defaultSeed = {
-  organizations: [
-    {
-      name: "default",
-      users: [{ name: "Owner", email: "owner@localhost.test", role: "owner" }],
-    },
-  ],
+  organizations: [{ name: "default", users: [{ name: "Owner", email: "owner@localhost.test", role: "owner" }] }],
 } as const satisfies Seed;
 
 /** The first key of the first active owner. The program prints it. */
