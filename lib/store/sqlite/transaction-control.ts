@@ -1,8 +1,18 @@
-import type { Database } from "better-sqlite3";
+import type { Database, Statement } from "better-sqlite3";
 import { codeOf } from "../database-error.ts";
 
+type ControlName =
+  | "begin"
+  | "commit"
+  | "rollback"
+  | "savepoint"
+  | "release"
+  | "rollbackToSavepoint"
+  | "beginRead"
+  | "dataVersion";
+
 /** The statements that begin and end a group of transactions, or a snapshot for reads. */
-export const prepareControl = (database: Database) => ({
+export const prepareControl = (database: Database): Record<ControlName, Statement> => ({
   begin: database.prepare("BEGIN IMMEDIATE"),
   commit: database.prepare("COMMIT"),
   rollback: database.prepare("ROLLBACK"),
