@@ -1,16 +1,13 @@
 import { sql } from "kysely";
 import type { EnvironmentRange } from "../../kernel/page.ts";
-import type { Queries } from "../../store/query.ts";
+import { equal, type Queries } from "../../store/query.ts";
 import type { Row } from "../../store/tables.ts";
 
 type Key = { project_id: string; environment: string };
 type OfProject = { project_id: string };
 
 /** The rows of an environment. */
-export const isOf = (p: Key) => sql<boolean>`project_id = ${p.project_id} and environment = ${p.environment}`;
-/** The rows of the environments in a range of names. */
-export const isWithin = (p: EnvironmentRange) =>
-  sql<boolean>`project_id = ${p.project_id} and environment between ${p.first} and ${p.last}`;
+const isOf = (p: Key) => equal(p, "project_id", "environment");
 
 /** The number of rows that one transaction removes: a few milliseconds of work. */
 export const batch = 500;
@@ -27,7 +24,14 @@ export function appsRepository(query: Queries) {
     ofProject: query.all((db, p: OfProject) =>
       db.selectFrom("apps").selectAll().where("project_id", "=", p.project_id),
     ),
-    ofRange: query.all((db, p: EnvironmentRange) => db.selectFrom("apps").selectAll().where(isWithin(p))),
+    ofRange: query.all((db, p: EnvironmentRange) =>
+      db
+        .selectFrom("apps")
+        .selectAll()
+        .where("project_id", "=", p.project_id)
+        .where("environment", ">=", p.first)
+        .where("environment", "<=", p.last),
+    ),
     live: query.all((db, _: object) =>
       db
         .selectFrom("apps")

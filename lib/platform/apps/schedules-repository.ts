@@ -1,11 +1,13 @@
 import { sql } from "kysely";
 import type { EnvironmentRange } from "../../kernel/page.ts";
-import type { Queries } from "../../store/query.ts";
+import { equal, type Queries } from "../../store/query.ts";
 import type { Row } from "../../store/tables.ts";
-import { isOf, isWithin } from "./repository.ts";
 
 type Key = { project_id: string; environment: string };
 type Named = Key & { name: string };
+
+/** The rows of an environment. */
+const isOf = (p: Key) => equal(p, "project_id", "environment");
 
 /** The number of runs stored per environment. */
 export const keptRuns = 1_000;
@@ -18,7 +20,14 @@ export function schedulesRepository(query: Queries) {
     ),
     ofEnvironment: query.all((db, p: Key) => db.selectFrom("schedules").selectAll().where(isOf(p)).orderBy("name")),
     ofRange: query.all((db, p: EnvironmentRange) =>
-      db.selectFrom("schedules").selectAll().where(isWithin(p)).orderBy("environment").orderBy("name"),
+      db
+        .selectFrom("schedules")
+        .selectAll()
+        .where("project_id", "=", p.project_id)
+        .where("environment", ">=", p.first)
+        .where("environment", "<=", p.last)
+        .orderBy("environment")
+        .orderBy("name"),
     ),
     insert: query.insert("schedules"),
     remove: query.pipelined((db, p: Named) => db.deleteFrom("schedules").where(isOf(p)).where("name", "=", p.name)),
