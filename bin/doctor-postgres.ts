@@ -1,7 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import type { Settings } from "../lib/config/parse-options.ts";
 import { createClock } from "../lib/kernel/clock.ts";
-import { describeError } from "../lib/store/database-error.ts";
+import { Damage, describeError } from "../lib/store/database-error.ts";
 import { parseKey, readKey } from "../lib/store/encryption.ts";
 import { onPostgres } from "../lib/store/postgres/command-connection.ts";
 import { loadDriver } from "../lib/store/postgres/driver.ts";
@@ -20,7 +20,7 @@ export async function finds(check: string, look: () => string | Promise<string>)
   try {
     return { check, ok: true, says: await look() };
   } catch (error) {
-    return { check, ok: false, says: (error as Error).message };
+    return { check, ok: false, says: error instanceof Damage ? describeError(error) : (error as Error).message };
   }
 }
 

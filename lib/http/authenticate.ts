@@ -82,6 +82,7 @@ const exceeded = ({ allowed, limit, retry_after, isManual }: Window) => {
 export const confirmedBy =
   (identify: Identify) =>
   ({ caller, token, isCurrent }: Authentication): Caller => ({
+    ...caller,
     hooks: {
       prefetch: (tx) => [isCurrent() || identify(token ?? "", tx)],
       async before(tx) {
@@ -92,7 +93,6 @@ export const confirmedBy =
         if (now.role !== caller.role) throw new Problem("insufficient_role", changed);
       },
     },
-    ...caller,
   });
 
 export function createAuthenticator(ports: {

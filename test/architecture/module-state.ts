@@ -6,6 +6,7 @@ const ofProcess: Readonly<Record<string, string>> = {
   "lib/kernel/node/system.ts": "a process has one clock",
   "lib/kernel/node/event-loop.ts": "a process has one event loop",
   "lib/kernel/node/standard-error.ts": "a process has one standard error",
+  "lib/http/limits/connections.ts": "the ports of a process share its descriptors",
   "lib/drivers/painter/deflate.ts": "belongs to the thread that paints",
   "lib/store/sqlite/checkpoint-worker.ts": "belongs to the thread that moves the log",
   "lib/platform/box/cgroups.ts": "numbers the control groups of a process",
@@ -29,12 +30,17 @@ const ofProcess: Readonly<Record<string, string>> = {
 
 const isReadonly = ({ typeAnnotation }: Node) => /^Readonly/.test(typeAnnotation?.typeAnnotation?.typeName?.name ?? "");
 
-const isEmptyCollection = (value: Node | null) =>
-  value?.type === "ArrayExpression"
-    ? value["elements"].length === 0
-    : value?.type === "NewExpression" &&
-      /^(Weak)?(Map|Set)$/.test(nameOf(value["callee"])) &&
-      value["arguments"].length === 0;
+const isEmptyCollection = (value: Node | null): boolean => {
+  if (value?.type === "ArrayExpression") return value["elements"].length === 0;
+  if (value?.type === "ObjectExpression") return value["properties"].some((one: Node) => isEmptyMember(one));
+  return (
+    value?.type === "NewExpression" &&
+    /^(Weak)?(Map|Set)$/.test(nameOf(value["callee"])) &&
+    value["arguments"].length === 0
+  );
+};
+/** An empty list in an object is a constant, such as a default. */
+const isEmptyMember = ({ value }: Node) => value?.type === "NewExpression" && isEmptyCollection(value);
 
 /** The state that a module keeps: variables, and collections that begin empty. */
 function statesOf({ program }: Source): Node[] {
@@ -62,6 +68,7 @@ export const stateRule: Rule = {
     ["lib/a.ts", "let count = 0;"],
     ["lib/a.ts", "export const waiting = new Map<string, number>();"],
     ["bin/a.ts", "const waiting: string[] = [];"],
+    ["lib/a.ts", "const ofProcess = { all: new Set<string>(), taken: 0 };"],
   ],
   keeps: [
     ["lib/a.ts", "const limits = new Set(['a']); function createA() { let count = 0; }"],

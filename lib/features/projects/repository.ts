@@ -1,5 +1,4 @@
 import { sql } from "kysely";
-import type { QueryBuilder } from "../../store/engine.ts";
 import { equal, notEarlier, type Queries } from "../../store/query.ts";
 import type { Row } from "../../store/tables.ts";
 
@@ -9,11 +8,6 @@ type Changes = Key & Pick<Row<"projects">, "name" | "name_folded" | "description
 /** Deleted projects whose rows are still being removed. They are not shown. */
 const removedProjects = sql`select project_id from removals`;
 const notRemoved = sql<boolean>`id not in (${removedProjects})`;
-const shown = (db: QueryBuilder, p: Key) =>
-  db
-    .selectFrom("projects")
-    .where(equal(p, "id", "organization_id"))
-    .where(notRemoved);
 
 export function projectsRepository(query: Queries) {
   return {
@@ -23,8 +17,24 @@ export function projectsRepository(query: Queries) {
       within: ["organization_id"],
       exclude: { column: "id", in: removedProjects },
     }),
-    find: query.first((db, p: Key) => shown(db, p).selectAll(), "shared"),
-    findId: query.first((db, p: Key) => shown(db, p).select("id"), "shared"),
+    find: query.first(
+      (db, p: Key) =>
+        db
+          .selectFrom("projects")
+          .selectAll()
+          .where(equal(p, "id", "organization_id"))
+          .where(notRemoved),
+      "shared",
+    ),
+    findId: query.first(
+      (db, p: Key) =>
+        db
+          .selectFrom("projects")
+          .select("id")
+          .where(equal(p, "id", "organization_id"))
+          .where(notRemoved),
+      "shared",
+    ),
     newestTwo: query.all((db, p: { organization_id: string }) =>
       db
         .selectFrom("projects")

@@ -35,8 +35,17 @@ function entryOf(pid: string): ProcessEntry | undefined {
 export const allProcesses = (): ProcessEntry[] =>
   readdirSync("/proc").flatMap((name) => (/^\d+$/.test(name) ? (entryOf(name) ?? []) : []));
 
+/** Callers stop processes, or look again soon: without a free descriptor they see none. */
+function processesOrNone(): readonly ProcessEntry[] {
+  try {
+    return allProcesses();
+  } catch {
+    return [];
+  }
+}
+
 /** All descendants of a process among `all` processes, without the process itself. */
-export function descendantsOf(pid: number, all: readonly ProcessEntry[] = allProcesses()): ProcessEntry[] {
+export function descendantsOf(pid: number, all = processesOrNone()): ProcessEntry[] {
   const children = new Map<number, ProcessEntry[]>();
   for (const one of all) {
     const siblings = children.get(one.parent);

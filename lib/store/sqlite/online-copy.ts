@@ -1,6 +1,5 @@
 import {
   closeSync,
-  copyFileSync,
   existsSync,
   fstatSync,
   ftruncateSync,
@@ -45,7 +44,7 @@ export async function copyOnline(
     // The snapshot begins with the first read.
     database.prepare("select count(*) from sqlite_schema").get();
     for (const _ of copyChanges(from, to));
-    if (existsSync(`${source}-wal`)) copyFileSync(`${source}-wal`, `${target}-wal`);
+    if (existsSync(`${source}-wal`)) copyFile(`${source}-wal`, `${target}-wal`);
     database.exec("commit");
   } finally {
     database.close();
@@ -75,6 +74,17 @@ function* copyChanges(from: number, to: number): Generator<number> {
 
 function writeAll(file: number, bytes: Uint8Array, at: number): void {
   for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done, bytes.length - done, at + done);
+}
+
+/** Node's own copy waits for ever if the file is cut meanwhile, and gives the copy the mode of the file. */
+function copyFile(source: string, target: string): void {
+  const [from, to] = [openSync(source, "r"), openSync(target, "w+", 0o600)];
+  try {
+    for (const _ of copyChanges(from, to));
+  } finally {
+    closeSync(from);
+    closeSync(to);
+  }
 }
 
 /** Below this size, reading is so fast that a copy is not needed. */
