@@ -60,6 +60,8 @@ test("doctor looks at PostgreSQL, and says how to mend what is wrong", async (t)
   assert.equal(ill.wrong[4], "rule");
   await ask("insert into settings values ('copy', 'half')");
   assert.match((await look(url)).saysOf("schema"), /a copy into it is not finished/);
+  await ask("drop index events_listed");
+  assert.match((await look(url)).saysOf("schema"), /events_listed is missing; restore it from a backup/);
   await ask("insert into migrations select 1000 + version, name, checksum from migrations");
   assert.match((await look(url)).saysOf("schema"), /written by a newer svc-server/);
 });
