@@ -73,15 +73,15 @@ function failuresIn(thrown: unknown): Failure[] {
   return found;
 }
 
-const maxWords = 200;
+const maxCharacters = 200;
 
 /** Text of the issuer for the log or a page: one short line without control characters. */
 export function shortWords(text: string): string {
   const start = text
-    .slice(0, maxWords)
+    .slice(0, maxCharacters)
     .replaceAll(/[\s\p{C}]+/gu, " ")
     .trim();
-  return text.length > maxWords ? `${start}…` : start;
+  return text.length > maxCharacters ? `${start}…` : start;
 }
 
 /** An error code of the protocol. It came through the browser, so any other text is not repeated. */

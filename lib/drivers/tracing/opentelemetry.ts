@@ -7,7 +7,7 @@ import { version } from "../../kernel/version.ts";
 /** How many causes are remembered: a few minutes' worth under load. */
 const maxCauses = 10_000;
 /** A longer span can only come from a tester's clock. */
-const max_ms = 24 * 3_600_000;
+const maxSpan_ms = 24 * 3_600_000;
 
 /** https://www.w3.org/TR/trace-context/: later versions may add parts. */
 const traceparentForm = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:$|-)/;
@@ -108,7 +108,7 @@ function createTracer(api: Api): Tracer {
     },
     past(name, attributes, lasted_ms, failure) {
       const end = clock.now();
-      const startTime = end - Math.min(Math.max(lasted_ms, 0), max_ms);
+      const startTime = end - Math.min(Math.max(lasted_ms, 0), maxSpan_ms);
       const span = tracer.startSpan(name, { startTime, attributes: known(attributes) }, active());
       if (failure !== undefined) spanOf(span, active()).fail(failure);
       span.end(end);

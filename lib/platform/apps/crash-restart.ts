@@ -38,8 +38,9 @@ export function createCrashRestart({ store, log, runtimeId = "own" }: Ports) {
   const settings = store.using(settingsRepository);
   const name = `apps_of_${runtimeId}`;
   let crashesInARow = 0;
-  /** The deployment that started last, and the one that did so before a crash. */
+  /** The deployment that started last. */
   let last: string | null = null;
+  /** The deployment that started last before a crash. */
   let crashCandidate: string | null = null;
   let cancelCalm = () => {};
   let written: Promise<unknown> = Promise.resolve();

@@ -10,7 +10,7 @@ const names = [
   "env.template",
 ];
 const assignment = /^(?:export )?([A-Za-z_]\w{0,99}) ?=/;
-const mostNames = 100;
+const maxNames = 100;
 
 /** The variables that a repository names in a file such as `.env.example`. A repository with `.env` sets them itself. */
 export function exampleVariables(root: string): { readonly file: string; readonly names: string[] } | undefined {
@@ -20,12 +20,12 @@ export function exampleVariables(root: string): { readonly file: string; readonl
     .split("\n")
     .map((line) => assignment.exec(line.trimStart())?.[1])
     .filter((name) => name !== undefined);
-  return { file, names: [...new Set(found)].slice(0, mostNames) };
+  return { file, names: [...new Set(found)].slice(0, maxNames) };
 }
 
 /** Every app has these. */
 const given = new Set(["PORT", "HOST", "NODE_ENV", "DATA_DIR"]);
-const mostNamed = 8;
+const maxNamed = 8;
 
 /** Advice that follows the reason of a failed start: which of these variables the environment lacks. */
 export function unsetAdvice(
@@ -34,6 +34,6 @@ export function unsetAdvice(
 ): string {
   const unset = example?.names.filter((name) => !given.has(name) && !Object.hasOwn(variables, name)) ?? [];
   if (example === undefined || unset.length === 0) return "";
-  const more = unset.length > mostNamed ? ` and ${unset.length - mostNamed} more` : "";
-  return `; the environment does not set these variables of ${example.file}: ${unset.slice(0, mostNamed).join(", ")}${more}`;
+  const more = unset.length > maxNamed ? ` and ${unset.length - maxNamed} more` : "";
+  return `; the environment does not set these variables of ${example.file}: ${unset.slice(0, maxNamed).join(", ")}${more}`;
 }

@@ -7,7 +7,7 @@ type End = Exclude<Progress, { state: "running" }>;
 /** Lines are delivered in batches, this long after the first line. */
 const batch_ms = 100;
 /** A step answers at least this often, so its job never holds a lease for long. */
-const max_ms = 5_000;
+const maxStep_ms = 5_000;
 /** A deployment stores no more than this, so further build output is not even read. */
 const maxLines = 10_001;
 const maxBytes = 8 * 1024 * 1024;
@@ -65,7 +65,7 @@ export function createTask(work: (task: Given) => Promise<End>) {
     isFull: () => logged >= maxLines || bytes > maxBytes,
     /** Returns the progress since the last call, once there is any. Rejects on an unexpected error. */
     async progress(): Promise<Progress> {
-      if (!hasEnded() && lines.length === 0) await news(max_ms);
+      if (!hasEnded() && lines.length === 0) await news(maxStep_ms);
       // If the work ends, the wait ends too.
       if (!hasEnded()) await news(batch_ms);
       if (fault) throw fault.error;
