@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import Database from "better-sqlite3";
 import type { Options } from "../../lib/index.ts";
+import { runScheduled } from "../../lib/platform/runtime/workers.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 import { app, processesWith, runtimeWorld, server } from "../helpers/running-apps.ts";
 import { expect } from "../helpers/test-service.ts";
@@ -220,4 +221,17 @@ test("An organization has at most ten runs at once, and the log keeps each line 
     lines,
     Array.from({ length: 3000 }, (_, i) => String(i + 1)),
   );
+});
+
+test("A scheduled command that was stopped has not succeeded, even if it ends with the exit code 0", async () => {
+  const how = { code: 0, signal: null, reason: "wrote more than deployments.scratch" };
+  const child = { pid: undefined, ended: Promise.resolve(how), ending: how, stop: async () => how, kill: () => {} };
+  const schedule = { name: "nightly", cron: "0 0 * * *", command: "true", timeout_s: 60 };
+  const end = await runScheduled(
+    schedule,
+    () => {},
+    [],
+    () => child,
+  );
+  assert.deepEqual(end, { exit_code: 0, reason: "wrote more than deployments.scratch" });
 });

@@ -106,5 +106,5 @@ export async function runScheduled(
   cancel();
   for (const signal of signals) signal.removeEventListener("abort", end);
   if (isLate) return { exit_code: null, reason: `did not end within its timeout of ${timeout_s} s` };
-  return { exit_code: how.code, reason: how.code === 0 ? undefined : endOf(how, command) };
+  return { exit_code: how.code, reason: how.code === 0 && how.reason === undefined ? undefined : endOf(how, command) };
 }
