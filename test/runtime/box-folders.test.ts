@@ -109,7 +109,7 @@ test(
     unchanged();
     expect(await here.call("developer", "POST", `/v1/projects/${id}/environments/production/restart`), 200);
     assert.equal(await runIn(here, files), present);
-    assert.match(await here.printed(id, /are gone/), /below its folder are gone: what has to stay belongs in \/data/);
+    assert.match(await here.printed(id, /are gone/), /outside of \/data are gone: what has to stay belongs in \/data/);
     const crash = `/?${encodeURIComponent("process.exit(3)")}`;
     assert.match(await here.ask("production-web.localhost", crash, { method: "POST", body: "x" }), /^502 /);
     assert.equal(await runIn(here, files), present);

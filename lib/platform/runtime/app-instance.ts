@@ -101,7 +101,7 @@ function createApp(program: Program, signal: AbortSignal) {
   let isTold = false;
   const tellOfData = () => {
     const message =
-      "Files that the app wrote below its folder are gone: what has to stay belongs in /data (the variable DATA_DIR)";
+      "Files that the app wrote outside of /data are gone: what has to stay belongs in /data (the variable DATA_DIR)";
     if (!isTold) output.add({ level: "info", message });
     isTold = true;
   };
