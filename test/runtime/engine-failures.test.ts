@@ -75,7 +75,11 @@ for (const kind of kinds) {
       ["arm", "failed", /the image is for linux\/\w+, and the engine runs linux/],
       ["silent", "rolled_back", /nothing listens on port 8000 of the container, which the variable PORT names/],
       ["ends", "rolled_back", /the app ended with the exit code 4/],
-      ["writes", "rolled_back", /can't create directory '\/own': Permission denied\n[\s\S]*exit code 5/],
+      [
+        "writes",
+        "rolled_back",
+        /can't create directory '\/own': Permission denied\n[\s\S]*exit code 5; the user of the image may not write there: .*\/data/,
+      ],
       ["nothing", "rolled_back", /the app could not be started|exit code 127/],
       ["greedy", "rolled_back", /out of memory/],
     ] as const;

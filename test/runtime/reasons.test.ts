@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { deniedAdvice } from "../../lib/platform/containers/denied-advice.ts";
 import { createAdviceReader } from "../../lib/platform/process/build-advice.ts";
 import type { Build } from "../../lib/platform/process/build-steps.ts";
 import type { Plan } from "../../lib/platform/process/detect.ts";
@@ -95,4 +96,12 @@ test("A package manager that cannot be fetched because of a certificate says how
     provideTools({ manager } as unknown as Plan, {} as Box, build),
     /npm could not fetch yarn@1: .*deployments\.buildVariables; it does not trust the certificate of a server: .*NODE_EXTRA_CA_CERTS/,
   );
+});
+
+test("A container that may not write is told where it may", () => {
+  const advice = (message: string) => deniedAdvice([{ message }]);
+  for (const message of ["mkdir: can't create directory '/own': Permission denied", "Error: EACCES, open '/own'"])
+    assert.match(advice(message), /^; the user of the image may not write there: .*\/data .*\/tmp/);
+  assert.equal(advice("Error: listen EACCES: permission denied 0.0.0.0:80"), "");
+  assert.equal(advice("no database"), "");
 });

@@ -11,6 +11,7 @@ import { createWorkers, runScheduled, type Workers } from "../runtime/workers.ts
 import type { Engine } from "./connect.ts";
 import { adoptContainer, runContainer } from "./container-child.ts";
 import { type Containers, labels } from "./container-settings.ts";
+import { deniedAdvice } from "./denied-advice.ts";
 import { besideOf, healthOf, portOf } from "./image-settings.ts";
 import type { Image } from "./images.ts";
 import { ensureNetwork, type Names } from "./ownership.ts";
@@ -121,6 +122,8 @@ export function createEngineInstances({ engine, containers, names, detaching, da
       health: healthOf(order.image),
       url: app.url,
       refusal: () => `nothing listens on port ${inside} of the container, which the variable PORT names`,
+      // With the exit code 126, the program may not be executed.
+      explain: (ending, printed) => (ending?.code === 126 ? "" : deniedAdvice(printed)),
       healthTimeout_ms: limits.healthTimeout_ms,
       memory_bytes,
       workers: (tell) => workersOf(app, order, tell),
