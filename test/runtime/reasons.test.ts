@@ -67,6 +67,17 @@ test("A failed start of a language that is not built here says so", async (t) =>
   );
 });
 
+test("A program of another language that fails by itself is not said to lack a build", async (t) => {
+  const here = await runtimeWorld(t);
+  const { id } = await here.project("web");
+  const start = "echo Error: no database; exit 1";
+  here.repos.commit("acme/web", { "Cargo.toml": "[package]", Procfile: "web: sh ./server", server: start });
+  const { id: deployment } = await here.release(id);
+  const lines = (await here.messages(deployment)).join("\n");
+  assert.match(lines, /exit code 1; it printed: Error: no database$/m);
+  assert.doesNotMatch(lines, /Rust/);
+});
+
 test("A build whose webpack is too old for this Node says which setting helps", () => {
   const { read, advice } = createAdviceReader();
   read("Error: error:0308010C:digital envelope routines::unsupported");

@@ -43,7 +43,7 @@ export const build = (order: Order, run: Run, ports: BuildPorts): Promise<{ rele
     const release = await make(order, commit, limited, ports).catch((error) => {
       throw explainMissing(missing, error);
     });
-    const made = { ...release, missing: [...missing, ...release.missing] };
+    const made = { ...release, missing: [...missing] };
     await releases.complete(order.deployment_id, made);
     return { release: made };
   });
@@ -138,7 +138,8 @@ const kept = ({ health, port, workers, schedules, hasInstalled, otherLanguage, v
   health: health ?? null,
   port: port ?? null,
   hasInstalled,
-  missing: hasInstalled || otherLanguage === undefined ? [] : [otherLanguage.replace("the", "The")],
+  missing: [],
+  ...(!hasInstalled && otherLanguage !== undefined && { otherLanguage: otherLanguage.replace("the", "The") }),
   variables: { ...variables },
   workers: [...workers],
   schedules: [...schedules],

@@ -53,6 +53,15 @@ function deniedAdvice(printed: readonly LogLine[]): string {
   return program === undefined ? "" : `: ${notExecutable(program)}`;
 }
 
+/** What interpreters print about a program that was not built. */
+const absentProgram = /no such file|\bjar(?:file)?\b|(?:can ?not|can't|could not|unable to) (?:access|find|load|open)/i;
+
+/** Whether a start failed because there is no such program, or because it cannot be executed. */
+const lacksProgram = (ending: Ending | undefined, printed: readonly LogLine[]): boolean =>
+  ending?.code === 126 ||
+  ending?.code === 127 ||
+  (ending !== undefined && printed.some(({ message }) => absentProgram.test(message)));
+
 const memoryWatch_ms = 1_000;
 
 /** All running instances, both programs and static sites. */
@@ -118,6 +127,7 @@ export function createInstances(
       hasInstalled,
       isPruned,
       missing,
+      otherLanguage,
       variables,
       example,
     }: Omit<StoredRelease, "start" | "folder">,
@@ -157,13 +167,13 @@ export function createInstances(
       explain: (ending: Ending | undefined, printed: readonly LogLine[]) => {
         const about = { reachesLoopback: sandbox.listening === undefined, isPruned, variables: app.variables };
         const denied = ending?.code === 126 ? deniedAdvice(printed) : "";
+        const known = denied || adviceOf(printed, about);
         const advice =
           ending?.code === 127
             ? notFound(command, hasInstalled, printed)
-            : denied ||
-              adviceOf(printed, about) ||
-              (ending === undefined ? "" : errorIn(printed)) + unsetAdvice(example, app.variables);
-        return [advice, ...missing].join(". ");
+            : known || (ending === undefined ? "" : errorIn(printed)) + unsetAdvice(example, app.variables);
+        const isOther = otherLanguage !== undefined && known === "" && lacksProgram(ending, printed);
+        return [advice, ...missing, ...(isOther ? [otherLanguage] : [])].join(". ");
       },
     };
     const instance = await startApp(program, run);

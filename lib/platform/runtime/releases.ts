@@ -17,8 +17,10 @@ const stored = v.object({
   hasInstalled: v.optional(v.boolean(), true),
   /** Whether its development dependencies were removed. */
   isPruned: v.optional(v.boolean(), false),
-  /** Sentences about parts of its source that were not fetched or not built, which explain a failed start. */
+  /** Sentences about parts of its source that were not fetched, which explain a failed start. */
   missing: v.optional(v.array(v.string()), []),
+  /** A sentence about its language, if that is not built. It explains a start that failed because of the program. */
+  otherLanguage: v.optional(v.string()),
   /** The variables that a file such as `.env.example` names. */
   example: v.optional(v.object({ file: v.string(), names: v.array(v.string()) })),
   /** The variables that its language needs. */
