@@ -92,6 +92,8 @@ for (const kind of kinds) {
     // For a moment after a container ends, the engine still accepts its connections; after this line, requests wait.
     assert.match(await here.printed(id, /ended with the exit code 3/), /starts again in 0\.25 s/);
     assert.equal(await here.ask(host), "200 one");
+    // This line follows the one about files, if there is any.
+    assert.doesNotMatch(await here.printed(id, /are gone|is back/), /are gone/);
   });
 
   test(`${kind}: An app writes to its own file system, up to deployments.scratch, and the log says that it ends with it`, {

@@ -301,7 +301,7 @@ export interface Options {
      */
     appMemory?: string | undefined;
     /**
-     * How much an app, a worker, a schedule or a `release` command may write outside of `/data`, under `process` only below the folder of the app. These files are gone when it ends; what has to stay belongs in `/data`. Under `process` they are kept in memory and count towards `deployments.appMemory`; on a kernel without the overlay that `svc-server doctor` names, a copy of the release counts too. Under `engine` they are on the engine's disk, and a container above the limit is stopped at the next check.
+     * How much an app, a worker, a schedule or, under `process`, a `release` command may write: under `process` below the folder of the app, under `engine` outside of `/data`, `/tmp` and volumes. These files are gone when it ends; what has to stay belongs in `/data`. Under `process` they are kept in memory and count towards `deployments.appMemory`; on a kernel without the overlay that `svc-server doctor` names, a copy of the release counts too. Under `engine` they are on the engine's disk, and a container above the limit is stopped at the next check.
      * @default "512MiB"
      * @example "512MiB"
      */

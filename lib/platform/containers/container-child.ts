@@ -1,5 +1,6 @@
 import type { LogLine } from "../../drivers/deployment/contract.ts";
 import type { Child, Ending } from "../../kernel/node/child-process.ts";
+import { within } from "../../kernel/node/promises.ts";
 import { systemNow } from "../../kernel/node/system.ts";
 import { AbortController } from "../../kernel/node/web.ts";
 import { createLineReader, type Pacing } from "../runtime/lines.ts";
@@ -24,6 +25,8 @@ interface Given {
 const pause_ms = 1_000;
 /** Log lines may arrive after the container has ended, from a busy engine much later. */
 const lastLines_ms = 5_000;
+/** The longest wait for the size of an ended container. */
+const maxLook_ms = 5_000;
 
 const never = () => new Promise<never>(() => {});
 const reasonOf = (error: unknown) => (error as Error).message;
@@ -56,11 +59,12 @@ function childOf(started: Promise<string>, cancelStart: () => void, since_s: num
     const log = followLog(id, since_s, given);
     files = watchWrittenFiles(id, given);
     const how = await endOf(id, containers, take, detaching);
-    const leftFiles = await files.end();
-    const reason = files.reason() ?? how.reason;
+    const left = within(maxLook_ms, files.end(), false);
     log.drain();
     await Promise.race([log.ended, pause(lastLines_ms)]);
     log.stop();
+    const leftFiles = await left;
+    const reason = files.reason() ?? how.reason;
     // Not awaited: a restart uses a new container.
     containers.removeLater(id);
     return { ...how, leftFiles, ...(reason !== undefined && { reason }) };
@@ -76,7 +80,7 @@ function childOf(started: Promise<string>, cancelStart: () => void, since_s: num
     if (id === undefined) return ended;
     if (!ending && grace_ms > 0) {
       await containers.stop(id, grace_ms).catch(() => {});
-      await files?.end();
+      if (files) await within(maxLook_ms, files.end(), false);
     }
     try {
       await containers.remove(id);
