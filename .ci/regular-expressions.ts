@@ -15,7 +15,6 @@ const bounded: Readonly<Record<string, string>> = {
   "\\/+$": "runs over the base URL that the program's own settings name",
   "([\\w-]+)\\/\\{(\\w+)\\}": "runs over the paths of our operations",
   "%.*$": "runs over a header, which holds no line break, so that the first % ends it",
-  "(?:^|[^A-Za-z0-9]+)([a-z0-9])": "runs over the names of our operations",
   "^(?:(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}": "runs over the 512 characters that an image may have",
   "(?<name>[\\w-]{0,32}":
     "took 13 ms for 80,000 characters of the attack that recheck found, and twice that for twice as many",

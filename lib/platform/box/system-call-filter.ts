@@ -49,7 +49,11 @@ const architectures: Readonly<Record<string, Architecture>> = {
 
 /** The names and numbers of the calls in such a list. */
 const callsIn = (list: string) =>
-  [...list.matchAll(/(\w+):(\d+)/g)].map(([, name = "", number]) => ({ name, number: Number(number) }));
+  list
+    .trim()
+    .split(/\s+/)
+    .map((call) => call.split(":"))
+    .map(([name = "", number]) => ({ name, number: Number(number) }));
 
 /**
  * Programs try these calls and continue without them. `io_setup` is refused because one box could take all asynchronous
