@@ -1,7 +1,7 @@
 import type { JSONObject, Tool as ToolInfo } from "@modelcontextprotocol/server";
 import { controlCalls } from "../lib/emulator/control/calls.ts";
 import { documentedOperations, formsOf, type OperationInfo, partsOf, requiredOf } from "./call-fields.ts";
-import { connectionOf, withClient } from "./connection.ts";
+import { clientOf, connectionOf, explainedError } from "./connection.ts";
 import { controlOf, NoControl } from "./control-client.ts";
 import type { Given } from "./define-command.ts";
 import { infoOf, requestOf } from "./instruments.ts";
@@ -55,11 +55,16 @@ function toolInfo(id: string, { method, summary, description, fields }: Operatio
 /** One tool per operation. */
 function operationTools(args: Given): Tool[] {
   const connection = connectionOf(args);
+  // A key that no header can hold ends the command at its start.
+  const client = clientOf(connection);
   return documentedOperations()
     .filter(({ id }) => !noTools.includes(id))
     .map((operation) => ({
       info: toolInfo(operation.id, operation),
-      call: (input, signal) => withClient(connection, (client) => client.call(operation.id, input, { signal })),
+      call: (input, signal) =>
+        client
+          .call(operation.id, input, { signal })
+          .catch((error: unknown) => Promise.reject(explainedError(error, connection))),
     }));
 }
 

@@ -165,6 +165,8 @@ test("without the package, the command says how to install it", async (t) => {
   );
   const refused = await runHere(["mcp", "--url", "ftp://x"], home);
   assert.deepEqual([refused.status, /option --url must be an http or https URL/.test(refused.stderr)], [2, true]);
+  const badKey = run(["mcp"], home, { SVC_API_KEY: "bad key", input: "" });
+  assert.deepEqual([badKey.status, /SVC_API_KEY/.test(badKey.stderr)], [2, true]);
 });
 
 test("a client that sends too long a message, or reads no answers, ends the command with a sentence", async (t) => {
