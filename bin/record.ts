@@ -139,16 +139,17 @@ export const record = command(
     const recorder = createRecorder();
     const steps = createStepRecorder();
     const keepsPeople = Boolean(args["keep-people"]);
-    const recording = (): Recording => {
-      const found = recordingOf(recorder, keepsPeople);
-      const test = form && testOf(recorder, steps, keepsPeople, form);
-      return test ? { ...found, test: test.text, left: [...found.left, ...test.left] } : found;
-    };
+    const recording = (): Recording =>
+      recordingOf(recorder, keepsPeople, () => form && testOf(recorder, steps, keepsPeople, form));
     const writer = createWriter(() => files.write(recording()));
     const warnOf = warnerOf(upstream);
     const onExchange = (exchange: Exchange) => {
-      if (!recorder.observe(exchange)) return warnOf(exchange);
-      if (form) steps.observe(exchange);
+      try {
+        if (!recorder.observe(exchange)) return warnOf(exchange);
+        if (form) steps.observe(exchange);
+      } catch (error) {
+        note(`a ${exchange.method} request could not be recorded: ${(error as Error).message}`);
+      }
       writer.changed();
     };
     const relay = await openRelay({ upstream, port, host, onExchange }).catch((error: NodeJS.ErrnoException) => {

@@ -17,8 +17,26 @@ export interface Recording {
   readonly left: readonly string[];
 }
 
-/** The recording of everything that the recorder saw, without secrets. */
-export function recordingOf(recorder: Recorder, keepsPeople: boolean): Recording {
+/** The test, and what it leaves out, with the reasons; the reason alone if it cannot be written. */
+function writtenBy(writeTest: () => Written | undefined): Partial<Written> {
+  try {
+    return writeTest() ?? {};
+  } catch (error) {
+    return { left: [`the test: ${(error as Error).message}`] };
+  }
+}
+
+interface Written {
+  readonly text: string;
+  readonly left: readonly string[];
+}
+
+/** The recording of everything that the recorder saw, without secrets, and the test, if one is wanted. */
+export function recordingOf(
+  recorder: Recorder,
+  keepsPeople: boolean,
+  writeTest: () => Written | undefined = () => undefined,
+): Recording {
   const left: string[] = [];
   const accounts = mergedAccounts(recorder.accounts());
   const people = accounts.map((account, i) => peopleOf(account, i + 1, keepsPeople));
@@ -27,7 +45,9 @@ export function recordingOf(recorder: Recorder, keepsPeople: boolean): Recording
   const organizations = accounts.map((account, i) =>
     organizationOf(account, people[i] ?? [], { number: i + 1, cleaner, left }),
   );
-  return { seed: { organizations }, scenarios: accounts.flatMap((account) => scenariosOf(account, cleaner)), left };
+  const scenarios = accounts.flatMap((account) => scenariosOf(account, cleaner));
+  const test = writtenBy(writeTest);
+  return { seed: { organizations }, scenarios, test: test.text, left: [...left, ...(test.left ?? [])] };
 }
 
 const jsonOf = (content: unknown) => `${JSON.stringify(content, null, 2)}\n`;

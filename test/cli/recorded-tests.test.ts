@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { recordingOf } from "../../bin/record/files.ts";
 import { createRecorder } from "../../bin/record/recorder.ts";
 import { createStepRecorder } from "../../bin/record/steps.ts";
 import { testOf } from "../../bin/record/test-of.ts";
@@ -148,6 +149,17 @@ test("calls to a service become a test that passes, whatever its work did", asyn
   }
 });
 
+test("a test that cannot be written costs neither the seed nor the scenarios", () => {
+  const failing = () => {
+    throw new Error("too deep");
+  };
+  const { seed, scenarios, left } = recordingOf(createRecorder(), false, failing);
+  assert.deepEqual(
+    { seed, scenarios, left },
+    { seed: { organizations: [] }, scenarios: [], left: ["the test: too deep"] },
+  );
+});
+
 test("each test runner gets a file in its words", async (t) => {
   const { call, written } = await recorded(t);
   await call("POST", "/projects", { name: "web", region: "eu-west-1" });
@@ -168,7 +180,12 @@ test("svc-server record writes the test beside the seed", async (t) => {
   const recorder = await launch(t, [...words, "--test", "node:test"]);
   const body = JSON.stringify({ name: "web", region: "eu-west-1" });
   await fetch(`${recorder.url}/v1/projects`, { method: "POST", headers: jsonBearer(owner), body });
+  // Neither a path that nothing can decode nor a body that is too deep ends the recorder.
+  await fetch(`${recorder.url}/v1/projects/%ZZ`);
+  const deep = "[".repeat(100_000) + "]".repeat(100_000);
+  await fetch(`${recorder.url}/v1/projects`, { method: "POST", headers: jsonBearer(owner), body: deep });
   assert.equal((await recorder.stop("SIGINT")).code, 0, recorder.errors());
+  assert.match(recorder.errors(), /a POST request could not be recorded: Maximum call stack size exceeded/);
   const text = readFileSync(join(folder, "recorded.test.mjs"), "utf8");
   assert.match(text, /client\.projects\.create\(\{ name: "web", region: "eu-west-1" \}\)/);
   await passes(text);

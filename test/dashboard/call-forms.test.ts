@@ -54,6 +54,7 @@ test("a shell makes of each form what was called, whatever the texts hold", () =
 
 test("the calls of the control interface have forms too, those of the session none", () => {
   assert.equal(callOf("POST", "/dashboard/session", { key: "sk_live_demo_owner" }), undefined);
+  assert.equal(callOf("GET", "/dashboard/api/projects/%ZZ", undefined), undefined);
   const advance = call("POST", "/_svc/clock/advance", { by: "2h" });
   assert.equal(commandOf(advance, origin), `svc-server clock advance 2h --url ${origin}`);
   assert.doesNotMatch(curlOf(advance, origin), /SVC_API_KEY/);

@@ -25,7 +25,15 @@ const patterns = Object.entries(operations)
   )
   .sort((a, b) => a.names.length - b.names.length);
 
-/** The call behind a request of this page; undefined for requests that only the page makes. */
+const decoded = (text: string): string | undefined => {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+};
+
+/** The call behind a request of this page; undefined for requests that only the page makes, or that no service reads. */
 export function callOf(method: string, path: string, body: unknown): RecordedCall | undefined {
   const [place = "", search = ""] = path.split("?", 2);
   const query = Object.fromEntries(new URLSearchParams(search));
@@ -35,7 +43,9 @@ export function callOf(method: string, path: string, body: unknown): RecordedCal
   for (const { id, names, ...pattern } of patterns) {
     const found = pattern.method === method ? pattern.path.exec(below) : null;
     if (!found) continue;
-    const params = Object.fromEntries(names.map((name, i) => [name, decodeURIComponent(found[i + 1] ?? "")]));
+    const values = found.slice(1).map(decoded);
+    if (values.includes(undefined)) return undefined;
+    const params = Object.fromEntries(names.map((name, i) => [name, values[i] ?? ""]));
     return { id, method, path: `/v1${below}${search && `?${search}`}`, params, query, body };
   }
   return undefined;

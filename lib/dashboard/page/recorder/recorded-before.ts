@@ -44,6 +44,8 @@ export function beforeWriter({ startedAt, known, scenarios, inboxes }: Before, n
   const lines: string[] = [];
   /** Lines that must come last because they would block the others: an archived project accepts no deployment. */
   const last: string[] = [];
+  /** A text of a record may name the record itself. */
+  const begun = new Set<string>();
 
   const environment = (project: string, { name, variables, domains }: Json) => {
     const values = Object.entries(isRecord(variables) ? variables : {}).map(([variable, value]) =>
@@ -82,8 +84,8 @@ export function beforeWriter({ startedAt, known, scenarios, inboxes }: Before, n
       const kind = literalOf(singularOf(collectionOf(id) ?? ""));
       lines.push(`await service.scenarios.next(${kind}, ${literalOf(outcome)});`);
     }
-    const name = names.nameFor(id);
-    lines.push(`const ${name} = await ${client}.${creation.id}(${names.argument(withoutSecrets(body))});`);
+    const argument = names.argument(withoutSecrets(body));
+    lines.push(`const ${names.nameFor(id)} = await ${client}.${creation.id}(${argument});`);
     settle(id, record);
   };
 
@@ -99,7 +101,8 @@ export function beforeWriter({ startedAt, known, scenarios, inboxes }: Before, n
   /** Creates a record that a step refers to and that no step created. */
   const declare = (id: string): void => {
     const { record, list } = known.get(id) ?? {};
-    if (names.has(id) || !record) return;
+    if (names.has(id) || !record || begun.has(id)) return;
+    begun.add(id);
     const creation = creationOf(collectionOf(id));
     if (creation) create(id, record, creation);
     else if (collectionOf(id) === "invitations") {
