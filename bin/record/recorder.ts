@@ -32,6 +32,8 @@ export interface Work {
 
 /** Everything that the callers of one organization saw. */
 export interface Account {
+  /** The hashes of their keys. */
+  readonly callers: readonly string[];
   readonly organization: { value: Json };
   readonly users: Map<string, Json>;
   readonly projects: Map<string, Json>;
@@ -45,7 +47,8 @@ export interface Account {
   readonly reasons: Map<string, string>;
 }
 
-const emptyAccount = (): Account => ({
+const emptyAccount = (callers: readonly string[]): Account => ({
+  callers,
   organization: { value: {} },
   users: new Map(),
   projects: new Map(),
@@ -58,6 +61,8 @@ const emptyAccount = (): Account => ({
 });
 
 const collections = { usr: "users", proj: "projects", wh: "webhooks", int: "integrations" } as const;
+/** The parts of an account that hold records by their identifiers. */
+export const named = ["users", "projects", "webhooks", "integrations", "deployments", "generations"] as const;
 const maxSecrets = 10_000;
 /** A shorter text would also match words that are not secrets. */
 const shortestSecret = 6;
@@ -107,7 +112,7 @@ export function createRecorder() {
 
   const accountOf = (caller: string): Account => {
     const hash = createHash("sha256").update(caller).digest("base64");
-    const account = accounts.get(hash) ?? emptyAccount();
+    const account = accounts.get(hash) ?? emptyAccount([hash]);
     accounts.set(hash, account);
     return account;
   };
@@ -219,7 +224,6 @@ function mergedWork(one: Work | undefined, other: Work): Work {
  * common.
  */
 export function mergedAccounts(accounts: readonly Account[]): Account[] {
-  const named = ["users", "projects", "webhooks", "integrations", "deployments", "generations"] as const;
   let merged: Account[] = [];
   for (const account of accounts) {
     const id = account.organization.value["id"];
@@ -228,7 +232,7 @@ export function mergedAccounts(accounts: readonly Account[]): Account[] {
         (id !== undefined && one.organization.value["id"] === id) ||
         named.some((name) => [...account[name].keys()].some((key) => one[name].has(key))),
     );
-    const into = emptyAccount();
+    const into = emptyAccount([...same, account].flatMap(({ callers }) => callers));
     for (const one of [...same, account]) {
       into.organization.value = { ...into.organization.value, ...one.organization.value };
       for (const name of ["users", "projects", "webhooks", "integrations", "environments", "reasons"] as const)

@@ -101,11 +101,8 @@ function projectOf(account: Account, { id, name, region, description, status }: 
   );
   const names = [...new Set([...(known?.keys() ?? []), ...deployed])].sort();
   const environments = names.map((name) => {
-    const variables = Object.entries(Object(known?.get(name)?.["variables"])).map(([key, value]) => [
-      key,
-      cleaner.variable(key, value),
-    ]);
-    return { name, ...(variables.length > 0 && { variables: Object.fromEntries(variables) }) };
+    const { variables } = cleaner.environment(known?.get(name) ?? {});
+    return { name, ...(Object.keys(Object(variables)).length > 0 && { variables }) };
   });
   return {
     name: cleaner.text(String(name)),

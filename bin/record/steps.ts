@@ -15,6 +15,8 @@ import { type Exchange, parseJson } from "./recorder.ts";
 
 /** More calls than that make no test that somebody reads. */
 const mostSteps = 1_000;
+/** The same holds for the reasons why calls are not in it. */
+const mostLeft = 100;
 
 /** A step of a recording, with the caller in the place of the person. */
 export interface CallerStep extends Omit<Step, "actor"> {
@@ -55,9 +57,10 @@ export function createStepRecorder() {
   const steps: CallerStep[] = [];
   const { see, keep, known, seen } = createSeen(steps as readonly object[] as readonly Step[]);
   const sights = new Map<string, Sight[]>();
-  /** The organization and the person of each caller, by the hash of the key. */
-  const callers = new Map<string, { readonly organization?: Json; readonly user?: Json }>();
-  const left: string[] = [];
+  /** The person of each caller, by the hash of the key. */
+  const callers = new Map<string, { readonly user?: Json }>();
+  const left = new Set<string>();
+  const leave = (reason: string) => left.add(left.size < mostLeft ? reason : "more calls are not in the test");
   const made = new Set<string>();
   let startedAt: number | undefined;
   let endedAt = 0;
@@ -72,15 +75,16 @@ export function createStepRecorder() {
     else last.isRead ||= !isMade;
   };
   /** Whether the test can make a record, or has made it. */
-  const isKnown = (id: string): boolean => {
-    if (made.has(id)) return true;
+  const isKnown = (id: string, above: readonly string[] = []): boolean => {
+    // A text of a record may name the record itself.
+    if (made.has(id) || above.includes(id)) return true;
     const { record, list } = seen.get(id) ?? {};
     const creation = creationOf(collectionOf(id));
     if (!record || (!creation && !id.startsWith("inv_") && !list)) return false;
     if (Object.entries(whole).some(([prefix, field]) => id.startsWith(prefix) && record[field] === undefined))
       return false;
     const fields = creation?.fields.split(" ") ?? [];
-    return fields.every((name) => identifiersIn(record[name]).every(isKnown));
+    return fields.every((name) => identifiersIn(record[name]).every((one) => isKnown(one, [...above, id])));
   };
   /** Why a step cannot be in the test; undefined if it can. */
   const obstacleOf = ({
@@ -92,7 +96,10 @@ export function createStepRecorder() {
       repeatable.includes(problem ?? "") || (problem === "insufficient_role" && callers.get(caller)?.user);
     if (problem !== undefined && !isSameAgain) return `it was refused with ${problem}`;
     if (call.id === undefined || unavailable.test(call.id)) return "a service in a test does not have it";
-    const unknown = [...identifiersIn(call.params), ...identifiersIn(call.body)].find((id) => !isKnown(id));
+    const named = [...identifiersIn(call.params), ...identifiersIn(call.body)];
+    const present = problem === "not_found" ? named.find((id) => seen.has(id) && !hasDeleted(steps, id)) : undefined;
+    if (present !== undefined) return `${present} was there before, and no call in the test deletes it`;
+    const unknown = named.find((id) => !isKnown(id));
     if (unknown !== undefined && problem !== "not_found" && !unknown.startsWith("dlv_"))
       return `${unknown} had not been read before, alone and not in a list`;
     const { id = "" } = call.params;
@@ -143,10 +150,7 @@ export function createStepRecorder() {
       const result = unwrapped(text);
       const records = Array.isArray(text["data"]) ? text["data"].filter(isRecord) : [result];
       if (call.id === "me.get" && status === 200)
-        callers.set(hash, {
-          ...(isRecord(result["organization"]) && { organization: result["organization"] }),
-          ...(isRecord(result["user"]) && { user: result["user"] }),
-        });
+        callers.set(hash, isRecord(result["user"]) ? { user: result["user"] } : {});
       if (method === "GET") {
         if (status !== 200) return;
         for (const record of records) watch(record, at, false);
@@ -158,16 +162,15 @@ export function createStepRecorder() {
       const { id } = result;
       // The replay of an idempotency key.
       if (method === "POST" && typeof id === "string" && status === 201 && made.has(id)) return;
-      const reason =
-        steps.length === mostSteps
-          ? `a test has at most ${mostSteps} calls`
-          : obstacleOf({ call, problem, caller: hash });
+      if (steps.length === mostSteps) return void left.add(`a test has at most ${mostSteps} calls`);
+      const reason = obstacleOf({ call, problem, caller: hash });
       const place = `${method} ${call.path.split("?", 1)[0]}`;
-      if (reason !== undefined) return void left.push(`${place} is not in the test: ${reason}`);
+      if (reason !== undefined) return void leave(`${place} is not in the test: ${reason}`);
       if (problem === "name_taken" && !keepNamesake(call.body) && !hasMade(steps, call.body))
-        return void left.push(`${place} is not in the test: who has the name was not read before`);
+        return void leave(`${place} is not in the test: who has the name was not read before`);
       const release = call.id === "deployments.rollback" ? releaseBefore(call.params["id"] ?? "") : undefined;
-      for (const one of [...identifiersIn(call.params), ...identifiersIn(call.body), release]) if (one) keep(one);
+      if (problem !== "not_found")
+        for (const one of [...identifiersIn(call.params), ...identifiersIn(call.body), release]) if (one) keep(one);
       if (problem === undefined) watch(result, at, status === 201);
       // What is made here is known from now on, and is no record from before.
       if (problem === undefined) see({ call, answer: result });
@@ -177,6 +180,11 @@ export function createStepRecorder() {
   };
 }
 
+const hasDeleted = (steps: readonly CallerStep[], id: string) =>
+  steps.some(
+    ({ call, problem }) =>
+      call.method === "DELETE" && problem === undefined && call.path.split("?", 1)[0]?.endsWith(id),
+  );
 const nameIn = (value: unknown) => (isRecord(value) ? String(value["name"]).toLowerCase() : undefined);
 const hasMade = (steps: readonly CallerStep[], body: unknown) =>
   steps.some(

@@ -13,7 +13,7 @@ import {
 import { type Recording, recordedTest, type Step } from "../../lib/dashboard/page/recorder/recorded-test.ts";
 import { createdAtOf } from "../../lib/dashboard/page/recorder/work-durations.ts";
 import { isSecretName } from "../../lib/kernel/secrets/secret-redaction.ts";
-import { type Account, mergedAccounts, type Recorder } from "./recorder.ts";
+import { type Account, mergedAccounts, named, type Recorder } from "./recorder.ts";
 import { peopleOf } from "./seed-of.ts";
 import { type CallerStep, hasGet, type StepRecorder } from "./steps.ts";
 import { type Cleaner, createCleaner } from "./without-secrets.ts";
@@ -39,10 +39,13 @@ function createCleaning(cleaner: Cleaner, people: People) {
   const clean = (value: unknown, name = ""): unknown => {
     if (Array.isArray(value)) return value.map((one) => clean(one, name));
     if (isRecord(value)) {
-      if (value["secret"] === true || name === "headers") return value;
+      const isSecret = (key: string) => name === "headers" || (value["secret"] === true && key === "value");
       const person = people.find(({ real }) => real === value["email"]);
       const shown = person && { name: person.name, email: person.email };
-      const entries = Object.entries(value).map(([key, one]) => [key, clean(one, key)]);
+      const entries = Object.entries(value).map(([key, one]) => [
+        key,
+        typeof one === "string" && isSecret(key) ? one : clean(one, key),
+      ]);
       return { ...Object.fromEntries(entries), ...(shown && value["name"] !== undefined ? shown : {}) };
     }
     if (typeof value !== "string" || isSecretName(name) || name === "webhook_url" || identifiersIn(value).length > 0)
@@ -52,15 +55,27 @@ function createCleaning(cleaner: Cleaner, people: People) {
   return clean;
 }
 
+/** Finds the organization of a caller: the one that the caller read, or that has a record of the caller's steps. */
+const organizationOf = (accounts: readonly Account[], { steps }: StepRecorder, caller: string): Json => {
+  const own = accounts.find(({ callers }) => callers.includes(caller))?.organization.value;
+  if (own?.["name"] !== undefined) return own;
+  const ids = steps.flatMap((step) =>
+    step.caller === caller ? identifiersIn([step.call.params, step.call.body, step.answer]) : [],
+  );
+  const has = (account: Account) => named.some((name) => ids.some((id) => account[name].has(id)));
+  return accounts.find((one) => one.organization.value["name"] !== undefined && has(one))?.organization.value ?? {};
+};
+
 /** Who made the calls, by the hash of the key. Without `GET /me` it is an owner. */
-const actorsOf = ({ callers }: StepRecorder, people: People, cleaner: Cleaner) =>
+const actorsOf = (recorded: StepRecorder, accounts: readonly Account[], people: People, cleaner: Cleaner) =>
   new Map(
-    [...callers].map(([caller, { organization, user }], i): [string, Actor] => {
+    [...recorded.callers].map(([caller, { user }], i): [string, Actor] => {
+      const organization = organizationOf(accounts, recorded, caller);
       const known = people.find(({ real }) => real === user?.["email"]);
       const unseen = { name: `Caller ${i + 1}`, email: `caller-${i + 1}@recorded.test`, role: "owner" };
       const { name, email, role } = known ?? unseen;
-      const plan = String(organization?.["plan"] ?? "starter");
-      const of = cleaner.text(String(organization?.["name"] ?? "recorded"));
+      const plan = String(organization["plan"] ?? "starter");
+      const of = cleaner.text(String(organization["name"] ?? "recorded"));
       return [caller, { organization: of, plan, user_id: String(user?.["id"] ?? caller), name, email, role }];
     }),
   );
@@ -112,7 +127,7 @@ export function testOf(recorder: Recorder, recorded: StepRecorder, keepsPeople: 
   const { startedAt, endedAt } = recorded.span();
   const left = [...recorded.left];
 
-  const actors = actorsOf(recorded, people, cleaner);
+  const actors = actorsOf(recorded, accounts, people, cleaner);
   const actorOf = ({ caller }: CallerStep) => actors.get(caller) as Actor;
 
   const outcomeFor = outcomesOf(accounts, recorded, cleaner);
@@ -137,26 +152,26 @@ export function testOf(recorder: Recorder, recorded: StepRecorder, keepsPeople: 
 
   const known = new Map(
     [...recorded.known]
-      .map(([id, { record, ...more }]): [string, Known] => {
+      .map(([id, { record, environments = [], ...more }]): [string, Known] => {
         const outcome = isRunning(id, record) ? outcomeFor(id, createdAtOf(record)) : undefined;
-        return [id, { ...more, record: clean(record) as Json, ...(outcome && { outcome }) }];
+        const cleaned = { record: clean(record) as Json, environments: environments.map(cleaner.environment) };
+        return [id, { ...more, ...cleaned, ...(outcome && { outcome }) }];
       })
       .sort(([a], [b]) => (a.slice(-26) < b.slice(-26) ? -1 : 1)),
   );
   const recording: Recording = {
     ...{ startedAt, endedAt, steps, known, scenarios: [], inboxes: [], isOfService: true },
     ends: endsOf(recorded),
-    needsSeed: needsSeed(steps, [...known.keys()], [...actors.values()]),
+    needsSeed: needsSeed(steps, [...known.keys()]),
   };
   return { text: recordedTest(recording, form), left };
 }
 
 /** Whether the first owner of a new service could not make all calls. */
-function needsSeed(steps: readonly Step[], known: readonly string[], actors: readonly Actor[]): boolean {
-  const [first] = actors;
+function needsSeed(steps: readonly Step[], known: readonly string[]): boolean {
   return (
     new Set(steps.map(({ actor }) => actor.user_id)).size > 1 ||
-    (first !== undefined && (first.role !== "owner" || first.plan !== "starter")) ||
+    steps.some(({ actor }) => actor.role !== "owner" || actor.plan !== "starter") ||
     known.some((id) => id.startsWith("usr_"))
   );
 }

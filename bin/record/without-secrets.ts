@@ -36,15 +36,24 @@ export function createCleaner(secrets: readonly string[], people: ReadonlyMap<st
     return typeof value !== "string" ? value : isUrl(value) ? url(value) : text(value);
   };
 
+  /** An environment variable. A secret variable keeps only its name, as does one with a secret-sounding name. */
+  const variable = (name: string, value: unknown): unknown =>
+    typeof value === "string" && !isSecretName(name) ? text(value) : { value: standIn, secret: true };
+
   return {
     text,
     url,
+    variable,
+    /** An environment of a project. */
+    environment: ({ variables, ...more }: Json): Json => ({
+      ...more,
+      variables: Object.fromEntries(
+        Object.entries(Object(variables)).map(([name, one]) => [name, variable(name, one)]),
+      ),
+    }),
     /** An integration's configuration. It drops project_id, because ids of the real service are invalid elsewhere. */
     config: ({ project_id: _, ...config }: Json): Json =>
       Object.fromEntries(Object.entries(config).map(([name, value]) => [name, setting(name, value)])),
-    /** An environment variable. A secret variable keeps only its name, as does one with a secret-sounding name. */
-    variable: (name: string, value: unknown): unknown =>
-      typeof value === "string" && !isSecretName(name) ? text(value) : { value: standIn, secret: true },
     /** A glob that matches the original text, with `*` for removed parts. */
     glob: (value: string): string => without(value, () => "*").replaceAll(redaction, "*"),
   };

@@ -149,6 +149,52 @@ test("calls to a service become a test that passes, whatever its work did", asyn
   }
 });
 
+test("what was there before is in the test without secrets, and what others ended is not", async (t) => {
+  const { service, call, written } = await recorded(t);
+  const client = service.client({ apiKey: owner });
+  const { id } = await client.projects.create({ name: "web", region: "eu-west-1" });
+  // The project names itself.
+  await client.projects.update({ id, description: id });
+  const { id: gone } = await client.projects.create({ name: "gone", region: "eu-west-1" });
+  const variables = {
+    DATABASE_URL: "postgres://app:hunter2-pw@db.real-company.com/x",
+    CONTACT: "bo@real-company.com",
+    GREETING: "Bearer hunter2-bearer",
+  };
+  await client.environments.put({ id, name: "production", variables });
+  for (const path of ["", `/${id}/environments`, `/${gone}`]) await call("GET", `/projects${path}`);
+  await client.projects.delete({ id: gone });
+  await call("PUT", `/projects/${id}`, { name: "site" });
+  await call("PUT", `/projects/${gone}`, { name: "back" });
+  const hook = { url: "https://hooks.real-company.com/hunter2-path", events: ["*"], secret: true };
+  await call("POST", "/webhooks", hook);
+  for (let i = 0; i < 150; i++) await call("PATCH", `/repositories/acme/web${i}`, { default_branch: "main" });
+  const { text, left } = written({ runner: "node:test", hasTimers: false });
+  await passes(text);
+  assert.match(text, /CONTACT: "person@recorded\.test"/);
+  assert.doesNotMatch(text, /hunter2|real-company/);
+  assert.ok(left.includes("POST /v1/webhooks is not in the test: it has a secret"), left.join("\n"));
+  const reason = `${gone} was there before, and no call in the test deletes it`;
+  assert.equal(left[0], `PUT /v1/projects/${gone} is not in the test: ${reason}`);
+  assert.ok(left.includes("more calls are not in the test") && left.length < 110, String(left.length));
+});
+
+test("the organization of a caller is the one of its records, and its plan counts whoever came first", async (t) => {
+  const one = await recorded(t);
+  await one.call("GET", "/me");
+  const { id } = await one.call("POST", "/projects", { name: "web", region: "eu-west-1" });
+  await one.deploy(id);
+  const two = await recorded(t);
+  await two.call("POST", "/projects", { name: "x", region: "eu-west-1" }, "sk_live_demo_stranger");
+  await two.call("GET", "/me");
+  await two.call("POST", "/projects", { name: "web", region: "eu-west-1" });
+  for (const { written } of [one, two]) {
+    const { text } = written({ runner: "node:test", hasTimers: false });
+    await passes(text);
+    assert.deepEqual(text.match(/name: "\w+", plan: "\w+"/g), ['name: "acme", plan: "pro"'], text);
+  }
+});
+
 test("a test that cannot be written costs neither the seed nor the scenarios", () => {
   const failing = () => {
     throw new Error("too deep");
