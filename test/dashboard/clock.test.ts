@@ -151,6 +151,31 @@ test("Chromium: the clock bar", {
     await clock.getByText("Nothing else changed").waitFor();
   });
 
+  await suite.test("Undo knows a rollback of its own tab, and a move whose request it could not read", async (t) => {
+    const { page, origin, button, submit, service, project, deploy } = await opened(t, "");
+    const { id: parent } = await project();
+    await deploy(parent);
+    await service.clock.advance("1m");
+    const { id } = await deploy(parent);
+    await service.clock.advance("1m");
+    await page.goto(`${origin}/dashboard/deployments/${id}`);
+    const clock = page.getByLabel("Clock");
+    await button("+10s").click();
+    await page.locator("button:enabled", { hasText: "Undo" }).waitFor();
+    await button("Roll back").click();
+    await submit("Roll back").click();
+    await page.waitForURL((url) => !url.pathname.endsWith(id));
+    await button("Undo").click();
+    await clock.getByText(/^Undone: .*1 deployment goes/).waitFor();
+
+    await page.route(/session\/requests/, (route) => route.abort(), { times: 1 });
+    await button("+10s").click();
+    await clock.getByText("back to 2026-01-01 00:02:00").waitFor({ state: "attached" });
+    assert.equal(await clock.getByRole("alert").count(), 0);
+    await button("Undo").click();
+    await clock.getByText("Nothing else changed").waitFor();
+  });
+
   await suite.test("work of the pace manual is stepped on its page", async (t) => {
     const { page, origin, button, service, client, project, deploy } = await opened(t, "");
     await service.scenarios.next("deployment", { pace: "manual" });

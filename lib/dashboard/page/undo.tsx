@@ -24,12 +24,19 @@ const ways = {
 /** Calls that change nothing that stays. */
 const idle = /^\/_svc\/((preview|forks|settle|deliveries\/orders)\b|snapshots(\/[^/]+)?$)/;
 
-/** Whether this tab made a change. */
+/** Whether this tab made a change that the audit log lists. */
 const isOwn = (action: string, target: string | null) =>
   done.value.some(
     ({ call, answer }) =>
       call.id === action &&
       (Object.values(call.params).includes(target ?? "") || (answer as { id?: unknown } | undefined)?.id === target),
+  );
+
+/** Whether this tab made a record, by whatever call: a deployment also comes from a rollback. */
+const isMade = (id: string) =>
+  done.value.some(
+    ({ call, answer }) =>
+      (answer as { id?: unknown } | undefined)?.id === id && !Object.values(call.params).includes(id),
   );
 
 async function lossOf({ id, to, number }: Move): Promise<Loss> {
@@ -47,7 +54,7 @@ async function lossOf({ id, to, number }: Move): Promise<Loss> {
   // The audit log has no entry for these.
   const made = changes.flatMap(({ change, type, id }) => {
     const isWork = change === "added" && (type === "deployment" || type === "generation");
-    const isListed = isOwn(`${type}s.create`, id) || calls.includes(`POST /v1/${type}s`);
+    const isListed = isMade(id) || calls.includes(`POST /v1/${type}s`);
     return isWork && !isListed ? [`${type}s.create ${id}`] : [];
   });
   const entries = audit.data.flatMap(({ at, action, target, via }) =>
