@@ -23,7 +23,7 @@ test("Chromium: the overview", {
       .waitFor();
     // What the quick start of the README makes.
     service.inbox.script("shop", [500, 500]);
-    await client.webhooks.create({ url: "https://shop.inbox.test/in", events: ["project.created"] });
+    const hook = await client.webhooks.create({ url: "https://shop.inbox.test/in", events: ["project.created"] });
     const { id } = await client.projects.create({ name: "api", region: "eu-west-1" });
     await client.generations.create({ model: "image-draft", prompt: "a lake at night" });
     await service.clock.advance("2s");
@@ -34,6 +34,14 @@ test("Chromium: the overview", {
     await lately.getByRole("link", { name: "project created: api" }).waitFor();
     await lately.getByRole("link", { name: "shop.inbox.test answered 500 to project.created", exact: true }).waitFor();
     await lately.getByRole("link", { name: "shop.inbox.test answered 200 to project.created, try 3" }).waitFor();
+    // Two failures at the same time stay failures.
+    service.inbox.script("shop", [500, 500]);
+    const [sent] = (await client.webhooks.deliveries({ id: hook.id })).data;
+    for (const number of [4, 5]) {
+      await client.webhooks.redeliver({ id: hook.id, dlv: sent?.id ?? "" });
+      await service.settle();
+      await lately.getByRole("link", { name: `answered 500 to project.created, try ${number}` }).waitFor();
+    }
     await page.getByRole("link", { name: "a lake at night", exact: true }).getByAltText("").waitFor();
     const outcome = { result: "fail", at: "building", message: "npm test ended with 1" } as const;
     await service.scenarios.next("deployment", outcome);
@@ -57,10 +65,18 @@ test("Chromium: the overview", {
       await project(name);
       await service.clock.advance("1d");
     }
-    const page = await dashboardPage(t, open, `http://127.0.0.1:${port}`);
+    const page = await dashboardPage(t, open, `http://127.0.0.1:${port}`, "/projects");
+    const searches: string[] = [];
+    page.on("request", (request) => {
+      if (/deliveries\?per_page=100/.test(request.url())) searches.push(request.url());
+    });
+    await page.getByLabel("Pages").getByRole("link", { name: "Overview" }).click();
     await page.locator(".figures").getByText("1 of 2").waitFor();
     await page.getByLabel("Needs attention").getByText("turned itself off; the last answer was 503").waitFor();
     assert.equal(await page.getByLabel("Needs attention").getByRole("listitem").count(), 1);
+    await project("eight");
+    await page.getByLabel("Lately").getByRole("link", { name: "project created: eight" }).waitFor();
+    assert.equal(searches.length, 2, "a refresh searches the deliveries of a receiver that is off no more");
     const pictures = page.getByLabel("Pictures").locator("img");
     await pictures.first().waitFor();
     assert.equal(await pictures.count(), 3, "each is loaded in its full size");

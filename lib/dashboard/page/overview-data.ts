@@ -32,26 +32,29 @@ async function reasonOf(id: string, signal: AbortSignal): Promise<string> {
   return errors.at(-1)?.message ?? "";
 }
 
-async function receivers(signal: AbortSignal): Promise<readonly Watched[]> {
+/** What turned receivers off, by id. Kept from one refresh to the next, because its search may take many pages. */
+export type GaveUp = Map<string, Watched["gaveUp"]>;
+
+async function receivers(signal: AbortSignal, known: GaveUp): Promise<readonly Watched[]> {
   const all = await readReceivers(signal);
   return Promise.all(
     all.slice(0, mostReceivers).map(async (one) => {
       const { data } = await api[one.family].deliveries({ id: one.id, per_page: 5 }, { signal });
-      const isOff = one.status === "inactive";
-      const gaveUp = isOff ? (await sinceSuccess(one.family, one.id, signal)).gaveUp : undefined;
-      return { ...one, deliveries: data, gaveUp };
+      if (one.status === "active") known.delete(one.id);
+      else if (!known.has(one.id)) known.set(one.id, (await sinceSuccess(one.family, one.id, signal)).gaveUp);
+      return { ...one, deliveries: data, gaveUp: known.get(one.id) };
     }),
   );
 }
 
 /** Everything that the overview tells, but the numbers of the last hour. */
-export async function readOverview(signal: AbortSignal) {
+export async function readOverview(signal: AbortSignal, known: GaveUp) {
   const list = (more: object) => orNone(api.deployments.list({ per_page: 20, ...more }, { signal }));
   const isDev = session.value?.mode === "dev";
   const [latest, failed, all, generations, events, upcoming, ...active] = await Promise.all([
     list({ per_page: 6 }),
     list({ status: "failed", per_page: 5 }),
-    receivers(signal),
+    receivers(signal, known),
     orNone(api.generations.list({ per_page: 6 }, { signal })),
     orNone(api.events.list({ per_page: 12 }, { signal })),
     isDev ? readUpcoming() : [],
@@ -105,7 +108,7 @@ function triesOf({ receivers }: Overview): readonly Happened[] {
       for (const [i, { at, ...answer }] of attempts.entries()) {
         const text = `${hostOf(name)} answered ${wordOf(answer)} to ${event}${i > 0 ? `, try ${i + 1}` : ""}`;
         const path = `/${family}/${id}/${delivery}`;
-        const key = isGood(answer) ? `${event} ${at.slice(0, 19)}` : `${path} ${at}`;
+        const key = isGood(answer) ? `${event} ${at.slice(0, 19)}` : `${path} ${i}`;
         const one: Happened = { at, icon: "webhook", text, path, hue: isGood(answer) ? "good" : "bad" };
         tries.set(key, [...(tries.get(key) ?? []), one]);
       }

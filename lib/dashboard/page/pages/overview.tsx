@@ -1,3 +1,4 @@
+import { useState } from "preact/hooks";
 import { readMetrics } from "../api.ts";
 import { LineChart } from "../chart.tsx";
 import { pageOf, workOf } from "../clock.ts";
@@ -7,7 +8,7 @@ import { Icon } from "../icon.tsx";
 import { serviceNow, useCall, usePoll, useRead } from "../live.ts";
 import { sourceOf } from "../media.ts";
 import { useNames } from "../names.ts";
-import { lately, type Overview, readOverview, troubleOf } from "../overview-data.ts";
+import { type GaveUp, lately, type Overview, readOverview, troubleOf } from "../overview-data.ts";
 import { href } from "../router.ts";
 import { refOf, shortVersion, useSources } from "../sources.ts";
 import { useProjects } from "../tables.tsx";
@@ -24,7 +25,9 @@ const interval_ms = 15_000;
 /** What runs, what needs somebody, what happened lately, and what is due next. */
 export function OverviewPage() {
   const projects = useProjects();
-  const { data, error } = useRead("overview", readOverview, ({ kind }) => kinds.includes(kind));
+  const [gaveUp] = useState<GaveUp>(() => new Map());
+  const read = (signal: AbortSignal) => readOverview(signal, gaveUp);
+  const { data, error } = useRead("overview", read, ({ kind }) => kinds.includes(kind));
   if (!data) return loadingPage("Overview", error);
   const nameOf = (id: string) => projects.get(id)?.name ?? id;
   const happened = lately(data, nameOf);
