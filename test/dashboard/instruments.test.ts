@@ -103,6 +103,18 @@ test("Chromium: the instruments of dev", {
     assert.deepEqual(await service.mails(), []);
   });
 
+  await suite.test("the deliveries to order are of integrations too, next to many webhooks", async (t) => {
+    const { port, service } = await listeningWorld(t);
+    const client = service.client({ apiKey: "sk_live_demo_owner" });
+    for (let i = 0; i < 20; i++)
+      await client.webhooks.create({ url: `https://hook${i}.inbox.test/in`, events: ["user.removed"] });
+    const config = { webhook_url: "https://chat.inbox.test/in", channel: "#ops" };
+    const { id, name } = await client.integrations.create({ type: "chat", config });
+    await client.integrations.test({ id });
+    const page = await dashboardPage(t, open, `http://127.0.0.1:${port}`, "/timeline");
+    await page.getByLabel("Deliveries to order").getByText(name).waitFor();
+  });
+
   await suite.test("scenarios and faults are added, used, and removed one by one", async (t) => {
     const { page, origin, button, submit, fill, service, project, deploy } = await opened(t, "/scenarios");
     await button("New scenario").click();
@@ -117,6 +129,15 @@ test("Chromium: the instruments of dev", {
     await page.getByText("fail at building: npm ERR!").waitFor();
     await deploy((await project()).id);
     await page.getByRole("cell", { name: "1 of 1" }).waitFor();
+    await button("New scenario").click();
+    await page.getByLabel("Result").selectOption("rolled_back");
+    await page.getByLabel("For", { exact: true }).selectOption("next deployment");
+    await submit("Add").click();
+    const next = page.getByRole("row", { name: "the next deployment" });
+    await next.getByText("rolled back").waitFor();
+    await next.getByRole("button", { name: "Remove" }).click();
+    await submit("Remove").click();
+    await next.waitFor({ state: "detached" });
     await button("Add JSON").click();
     await page.getByLabel("JSON", { exact: true }).fill("{");
     await submit("Add").click();

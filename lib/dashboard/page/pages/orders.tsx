@@ -5,7 +5,7 @@ import { Action, Button, Select } from "../controls.tsx";
 import { clockOf } from "../format-time.ts";
 import { useRead } from "../live.ts";
 import { Table } from "../parts.tsx";
-import { readReceivers } from "../receiver-health.tsx";
+import { type Family, readReceivers } from "../receiver-health.tsx";
 import { Empty, Loading, Section, Status, Text } from "../ui.tsx";
 
 /** Each order is delivered in its own fork; five deliveries have 120 orders. */
@@ -21,7 +21,9 @@ interface Listed {
 
 /** The newest deliveries of all endpoints, oldest first. */
 async function readDeliveries(signal: AbortSignal): Promise<Listed[]> {
-  const receivers = (await readReceivers(signal)).slice(0, maxListed);
+  const found = await readReceivers(signal);
+  const some = (family: Family) => found.filter((one) => one.family === family).slice(0, maxListed);
+  const receivers = [...some("webhooks"), ...some("integrations")];
   const lists = receivers.map(async ({ family, id: receiver, name: to }) => {
     const { data } = await api[family].deliveries({ id: receiver, per_page: maxListed }, { signal });
     return data.map(({ id, event, created_at }) => ({ id, event, created_at, to }));

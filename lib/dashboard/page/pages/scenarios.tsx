@@ -160,7 +160,9 @@ function ScenarioFields({ values, set }: { values: Values; set: (changes: Values
           ["match generation", "generations that match"],
           ["next generation", "the next generation"],
         ]}
-        onChange={(to) => set({ for: to, ...(result === "rolled_back" && { result: "fail" }) })}
+        onChange={(to) =>
+          set({ for: to, ...(to.endsWith("generation") && result === "rolled_back" && { result: "fail" }) })
+        }
       />
       {scope === "match" && (
         <fieldset class="pairs">
