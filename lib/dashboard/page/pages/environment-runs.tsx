@@ -40,7 +40,12 @@ export function Beside({ project_id, of }: Part) {
             ) : (
               "no release is live"
             ),
-            Workers: workers.join(", ") || <span class="hint">None. Other lines of the Procfile define workers.</span>,
+            Workers:
+              workers.length === 0 ? (
+                <span class="hint">None. Other lines of the Procfile define workers.</span>
+              ) : (
+                workers.map((name) => <Text key={name} of={name} class="tag mono" />)
+              ),
           }}
         />
       </Section>
