@@ -46,7 +46,7 @@ function registrarOf(t: Test): (cleanUp: CleanUp) => unknown {
 }
 
 /** Creates a service that closes when the test ends. The test fails if a sink threw, or if jobs are still running. */
-async function forTest<S extends Pick<Service, "busy" | "sinkErrors" | "close">>(
+async function forTest<S extends Pick<Service, "busy" | "unsettled" | "sinkErrors" | "close">>(
   t: Test,
   make: () => Promise<S>,
 ): Promise<S> {
@@ -54,7 +54,7 @@ async function forTest<S extends Pick<Service, "busy" | "sinkErrors" | "close">>
   const register = registrarOf(t);
   const service = await make();
   register(async () => {
-    const { busy, sinkErrors } = service;
+    const { busy, unsettled, sinkErrors } = service;
     await service.close();
     const [thrown] = sinkErrors;
     if (thrown) throw new Error(describeSinkError(thrown), { cause: thrown.error });
@@ -62,6 +62,8 @@ async function forTest<S extends Pick<Service, "busy" | "sinkErrors" | "close">>
       throw new Error(
         `${busy} ${busy === 1 ? "job was" : "jobs were"} still running when the test ended: await each call that advances or settles the service`,
       );
+    if (unsettled !== undefined)
+      throw new Error(`${unsettled} had not settled when the service closed: await what waits for it, in the test`);
   });
   return service;
 }

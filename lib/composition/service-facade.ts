@@ -79,6 +79,8 @@ export interface Service<Key extends string | null = string>
   readonly sinkErrors: readonly SinkError[];
   /** The number of jobs that run because a manual clock is being moved or settled. */
   readonly busy: number;
+  /** The call of `clock` or `settle` that has not settled, such as `clock.advance`. Undefined if there is none. */
+  readonly unsettled: string | undefined;
   /** Closes everything: ports, job loop, store. No timer or handle remains. */
   close: () => Promise<void>;
 }
@@ -179,8 +181,11 @@ export function createFacade(host: ServiceInstance): Service<string | null> {
     get busy() {
       return host.state.wiring.loop.runningByHand();
     },
+    get unsettled() {
+      return calls.unsettled();
+    },
     async close() {
-      const forgotten = calls.atEnd(host.state.wiring.loop.runningByHand());
+      const forgotten = calls.atEnd();
       // What was never used may only be the consequence of a call that nobody awaited.
       await host.close().catch((error) => {
         throw forgotten ?? error;
