@@ -24,7 +24,7 @@ export interface List<T extends Table> {
   readonly columns?: readonly Column<T>[];
   /**
    * Those of `columns` that are omitted from a row's JSON if null. Setting it adds `texts` to the list, if the engine
-   * writes JSON faster than it reads columns. (A list of 20 takes 0.85 of the processor time.)
+   * writes JSON faster than it reads columns. (A list of 20 takes 0.85 of the time of columns.)
    */
   readonly optional?: readonly Column<T>[];
   /** Those of `columns` that hold JSON. */

@@ -14,7 +14,7 @@ interface Waiting {
 
 /**
  * Inserts that wait for the next other statement or for the commit. Then all rows of a table are sent in one statement.
- * The members of a group insert into the same tables: a POST takes 0.72 of the processor time.
+ * The members of a group insert into the same tables, so a POST takes 0.72 of the processor time of single inserts.
  *
  * A member's own inserts keep their order. Those of different members may not: if a row then lacks the row that it
  * refers to, the group is rolled back, and each member runs again alone.
