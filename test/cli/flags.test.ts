@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { test } from "node:test";
-import fc from "fast-check";
 import { main as commands } from "../../bin/commands.ts";
 import { run as command } from "../../bin/main.ts";
 import { userFolder } from "../helpers/cli-refusals.ts";
+import fc from "../helpers/fast-check.ts";
 import { isLong, runs } from "../helpers/properties.ts";
 
 interface Declared {

@@ -4,10 +4,10 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type TestContext, test } from "node:test";
 import { build } from "esbuild";
-import fc from "fast-check";
 import { eventsOf } from "../../lib/client/sse.ts";
 import { createClient } from "../../lib/client.ts";
 import { refusedPorts } from "../../lib/kernel/text/refused-ports.ts";
+import fc from "../helpers/fast-check.ts";
 import { listeningWorld } from "../helpers/raw-sockets.ts";
 import { keyOf, world } from "../helpers/test-service.ts";
 

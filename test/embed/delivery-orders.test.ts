@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import { ordersOf } from "../../lib/emulator/instruments/delivery-orders.ts";
 import { withSnapshots } from "../helpers/engine.ts";
+import fc from "../helpers/fast-check.ts";
 import { expect, type World, world } from "../helpers/test-service.ts";
 
 test("every order is there once, and the first is the given one", () => {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import fc from "fast-check";
 import { createClock, latestInstant } from "../../lib/kernel/clock.ts";
 import { createIds, type Ids } from "../../lib/kernel/ids.ts";
 import { createRandom, type Random } from "../../lib/kernel/random.ts";
+import fc from "../helpers/fast-check.ts";
 
 describe("snapshots of clock, identifiers and random numbers", () => {
   test("a snapshot of a clock restores its mode and time", () => {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import { parseInputs } from "../../lib/features/generations/inputs.ts";
 import { modelOf, models } from "../../lib/features/generations/models.ts";
 import { costOf, microsOf, usdOf } from "../../lib/features/generations/price-list.ts";
+import fc from "../helpers/fast-check.ts";
 
 const size = (kind: "image" | "video", asked: object) => {
   const { width, height } = parseInputs(kind, { ...asked });

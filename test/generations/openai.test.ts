@@ -3,11 +3,11 @@ import { once } from "node:events";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { type TestContext, test } from "node:test";
-import fc from "fast-check";
 import { sizeFor } from "../../lib/drivers/generation/image-size.ts";
 import { type OpenaiOptions, openaiImages } from "../../lib/drivers/generation/openai.ts";
 import { createOutbound } from "../../lib/drivers/outbound/outbound.ts";
 import { certificate } from "../helpers/certificates.ts";
+import fc from "../helpers/fast-check.ts";
 import { conforms, finish, work } from "../helpers/generation-driver.ts";
 import { type BackendHandler, json, picture, pixel, startBackend } from "../helpers/openai-backend.ts";
 

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import fc from "./fast-check.ts";
 import { named } from "./json-schema.ts";
 import { read } from "./openapi-document.ts";
 

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import fc from "./fast-check.ts";
 import { bodyOf, called, type Described, type Drafted, headers, methodLike, typed, visible } from "./fuzz-requests.ts";
 
 /** The same requests below `/dashboard/api`, and requests for dashboard sessions. */

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import fc from "./fast-check.ts";
 import { fitting } from "./fitting-values.ts";
 import { read, resolved } from "./openapi-document.ts";
 import { anyText } from "./properties.ts";

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import fc from "./fast-check.ts";
 
 /** Whether this is a long run (TEST_LONG=1), which may take several times as long and tries more cases. */
 export const isLong = Boolean(process.env["TEST_LONG"]);

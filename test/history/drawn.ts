@@ -1,5 +1,5 @@
-import fc from "fast-check";
 import { allSteps } from "../helpers/all-operations.ts";
+import fc from "../helpers/fast-check.ts";
 import { called, type Drafted } from "../helpers/fuzz-requests.ts";
 
 /**

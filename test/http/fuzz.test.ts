@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import fc from "fast-check";
 import { type Options, simulatedDeployments } from "../../lib/index.ts";
 import { problems } from "../../lib/kernel/errors.ts";
+import fc from "../helpers/fast-check.ts";
 import { drafted } from "../helpers/fuzz-dashboard.ts";
 import type { Drafted } from "../helpers/fuzz-requests.ts";
 import { faults, named } from "../helpers/json-schema.ts";

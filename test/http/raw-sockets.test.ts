@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
+import fc from "../helpers/fast-check.ts";
 import { anyText } from "../helpers/properties.ts";
 import { all, type ListeningWorld, lines, listeningWorld, open, owner, statusesIn } from "../helpers/raw-sockets.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import { discard, done, snooze } from "../../lib/kernel/job.ts";
+import fc from "../helpers/fast-check.ts";
 import { startRunner } from "../helpers/job-runner.ts";
 
 test("jobs run in the order of due time, then of id", async (t) => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import { withoutEscapeSequences } from "../../lib/kernel/text/escape-sequences.ts";
+import fc from "../helpers/fast-check.ts";
 
 const esc = "\u001b";
 const cases: readonly (readonly [text: string, left: string])[] = [

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import { matchesGlob } from "../../lib/kernel/text/glob.ts";
+import fc from "../helpers/fast-check.ts";
 
 /** The definition of a match, one character at a time. */
 function means([first, ...pattern]: readonly string[], text: readonly string[]): boolean {

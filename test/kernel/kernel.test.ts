@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import fc from "fast-check";
 import { type Clock, createClock, isoOf, latestInstant, parseInstant } from "../../lib/kernel/clock.ts";
 import { createIds } from "../../lib/kernel/ids.ts";
 import { createRandom } from "../../lib/kernel/random.ts";
 import { foldCase } from "../../lib/kernel/text/case-folding.ts";
 import { formatDuration, milliseconds, parseDuration } from "../../lib/kernel/text/duration.ts";
+import fc from "../helpers/fast-check.ts";
 
 describe("durations", () => {
   test("a formatted duration parses to the same number", () => {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import type { Options } from "../../lib/index.ts";
 import { createLog, lineSink, reasonOf } from "../../lib/kernel/log.ts";
 import { redact } from "../../lib/kernel/secrets/secret-redaction.ts";
+import fc from "../helpers/fast-check.ts";
 import { launch, temporaryFolder } from "../helpers/program.ts";
 import { runs } from "../helpers/properties.ts";
 import { listeningWorld, owner } from "../helpers/raw-sockets.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import { type LongList, mapLong, type Position, paginateLong } from "../../lib/kernel/page.ts";
+import fc from "../helpers/fast-check.ts";
 
 interface Item {
   readonly id: string;

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import fc from "fast-check";
 import * as v from "valibot";
 import { operations } from "../../lib/composition/operations.ts";
 import { lifecycle as deployments } from "../../lib/features/deployments/states.ts";
@@ -14,6 +13,7 @@ import { inScope, type Need, resources, roles, rolesFor, scopes } from "../../li
 import { isTerminal, type Machine } from "../../lib/kernel/state-machine.ts";
 import { milliseconds } from "../../lib/kernel/text/duration.ts";
 import type { Schema } from "../../lib/kernel/validation.ts";
+import fc from "../helpers/fast-check.ts";
 
 describe("tables of states and rights", () => {
   for (const [name, table] of Object.entries({ deployments, projects, users } as Record<

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { createServer, type IncomingMessage, request } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { type TestContext, test } from "node:test";
-import fc from "fast-check";
 import { createChunkJoiner } from "../../lib/kernel/node/small-chunks.ts";
 import { replaceSystemTime } from "../../lib/kernel/node/system.ts";
+import fc from "../helpers/fast-check.ts";
 
 const joinSmallChunks = createChunkJoiner();
 

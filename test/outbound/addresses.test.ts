@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { BlockList, isIP } from "node:net";
 import { describe, test } from "node:test";
-import fc from "fast-check";
 import { isAllowed, parseAllow } from "../../lib/drivers/outbound/address-policy.ts";
 import { createOutbound } from "../../lib/drivers/outbound/outbound.ts";
 import { hostPortOf, parseHttpsUrl } from "../../lib/drivers/outbound/target.ts";
 import { parseAddress, sameAddress } from "../../lib/kernel/text/ip-address.ts";
+import fc from "../helpers/fast-check.ts";
 import { alwaysClosed, mangled, names, nearTargets, notPublic, open } from "../helpers/hostile-urls.ts";
 import { runs } from "../helpers/properties.ts";
 import { startRaw } from "../helpers/webhook-receiver.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import { memoize } from "../../lib/drivers/outbound/memoize.ts";
+import fc from "../helpers/fast-check.ts";
 
 test("results are remembered, undefined too, up to the capacity", () => {
   const few = fc.constantFrom("", "a", "b", "c", "d", "__proto__");

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import { needsBuildKit } from "../../lib/platform/containers/buildkit.ts";
 import { checkTrigger, pinSources } from "../../lib/platform/containers/dockerfile-sources.ts";
 import { Failure } from "../../lib/platform/runtime/failure.ts";
+import fc from "../helpers/fast-check.ts";
 import { runs } from "../helpers/properties.ts";
 
 const digest = `sha256:${"0".repeat(64)}`;

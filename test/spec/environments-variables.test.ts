@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import type { DeploymentDriver } from "../../lib/index.ts";
 import { pathsOf } from "../helpers/deployments.ts";
+import fc from "../helpers/fast-check.ts";
 import { check, expect, type World, world } from "../helpers/test-service.ts";
 
 const secret = { secret: true };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import { withSnapshots } from "../helpers/engine.ts";
+import fc from "../helpers/fast-check.ts";
 import { newestFirst, walk, withProjects } from "../helpers/pagination.ts";
 import { anyText, runs } from "../helpers/properties.ts";
 import { expect, type Who, type World, world } from "../helpers/test-service.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
+import fc from "../helpers/fast-check.ts";
 import { bearer, jsonBearer } from "../helpers/headers.ts";
 import { anyText, runs } from "../helpers/properties.ts";
 import { expect, git, keyOf, world } from "../helpers/test-service.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
-import fc from "fast-check";
 import { pathsOf, sourceTester } from "../helpers/deployments.ts";
+import fc from "../helpers/fast-check.ts";
 import { runs } from "../helpers/properties.ts";
 import { expect, world } from "../helpers/test-service.ts";
 

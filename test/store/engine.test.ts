@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import Database from "better-sqlite3";
-import fc from "fast-check";
 import { eventsRepository } from "../../lib/features/events/repository.ts";
 import { Problem } from "../../lib/kernel/errors.ts";
 import { paginate } from "../../lib/kernel/page.ts";
 import { createQueries } from "../../lib/store/query.ts";
 import { createStore } from "../../lib/store/store.ts";
 import { newDatabase } from "../helpers/engines.ts";
+import fc from "../helpers/fast-check.ts";
 import { names, openTemporaryStore, put, type TemporaryStore } from "../helpers/temporary-store.ts";
 
 /** The statements prepared from now on. */

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import Database from "better-sqlite3";
-import fc from "fast-check";
 import { deploymentsRepository } from "../../lib/features/deployments/repository.ts";
 import { createQueries } from "../../lib/store/query.ts";
 import { openMemory } from "../../lib/store/sqlite/database-files.ts";
 import { withoutPauses } from "../helpers/engine.ts";
+import fc from "../helpers/fast-check.ts";
 import { folderOf } from "../helpers/temporary-store.ts";
 import { expect, start, world } from "../helpers/test-service.ts";
 

@@ -1,7 +1,7 @@
 import { strict as assert } from "node:assert";
 import { test } from "node:test";
-import fc from "fast-check";
 import { createInserts } from "../../lib/store/postgres/merged-inserts.ts";
+import fc from "../helpers/fast-check.ts";
 
 const tables = ["deployments", "logs", "events"] as const;
 const placeholders = (row: number) => `($${2 * row + 1}, $${2 * row + 2})`;
