@@ -28,7 +28,7 @@ export interface Clock extends Snapshotable {
   freeze(): void;
   /** Whether a freeze stopped this clock, so that it can go on. */
   readonly isFrozen: boolean;
-  /** Lets a frozen clock run on as before. */
+  /** Lets a frozen clock run on as before; one that was moved beyond the machine's time, from where it stands. */
   goOn(): void;
   /**
    * From now on, when the machine's clock is set, the clock `real` does not jump: it runs on steadily, and each reading
@@ -134,7 +134,10 @@ function clockOf(state: ClockState): Clock {
       frozen = mode;
       mode = "manual";
     },
-    goOn: () => void (frozen && load({ mode: frozen, at, speed })),
+    goOn() {
+      const isAhead = frozen === "real" && at > systemNow() + tolerance_ms;
+      if (frozen) load({ mode: isAhead ? "scaled" : frozen, at, speed });
+    },
     whenSet(run) {
       whenSet = run;
     },

@@ -115,6 +115,23 @@ test("a frozen clock runs on as before, with the work that waited", async (t) =>
   assert.match(problem.error.message, /does not stand because of a freeze/);
 });
 
+test("a frozen clock that was moved ahead of the machine's never goes back", async (t) => {
+  const here = await world(t, { clock: "real" });
+  const { clock } = here.service;
+  const control = async (path: string, body?: unknown) =>
+    expect(await here.call("nobody", "POST", `/_svc/clock/${path}`, body), 200);
+  await control("freeze");
+  const { now } = await control("advance", { by: "3d" });
+  const { id } = await here.project();
+  const shown = await control("run");
+  assert.deepEqual([shown.mode, shown.speed, shown.is_frozen], ["scaled", 1, false]);
+  assert.ok(shown.now >= now, shown.now);
+  const { id: deployment } = await here.deploy(id);
+  const ended = expect(await here.call("owner", "GET", `/v1/deployments/${deployment}?wait=30`), 200);
+  assert.equal(ended.status, "active");
+  assert.ok(clock.now().toISOString() > now);
+});
+
 test("the mode start refuses to freeze its clock", async (t) => {
   const { clock } = (await world(t, { mode: "start", clock: "real", random: undefined })).service;
   assert.throws(() => clock.freeze(), /instruments are for the mode dev/);
