@@ -19,20 +19,23 @@ const additions = ["wait", "follow"];
 const entriesOf = (schema: Operation["query"]) =>
   (schema as { readonly entries?: Readonly<Record<string, v.GenericSchema>> } | undefined)?.entries ?? {};
 
+/** The path parameters of a repository, which has no identifier. */
+const ofRepository: Readonly<Record<string, string>> = {
+  owner: "The owner of the repository: the part of its name before the `/`.",
+  name: "The name of the repository: the part after the `/`.",
+};
+
 /** The path and query parameters of an operation. */
-export function queryParameters({ path, params, query }: Operation): Json[] {
-  const named = entriesOf(params);
-  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => {
-    const { description } = named[name] ? jsonSchema(named[name]) : {};
-    return {
-      name,
-      in: "path",
-      required: true,
-      description: description ?? `The ${name === "name" ? "name" : "identifier"} of the ${nounOf(path, name)}.`,
-      schema: { type: "string" },
-      example: pathExample(path, name),
-    };
-  });
+export function queryParameters({ path, query }: Operation): Json[] {
+  const described = path.startsWith("/repositories/") ? ofRepository : {};
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => ({
+    name,
+    in: "path",
+    required: true,
+    description: described[name] ?? `The ${name === "name" ? "name" : "identifier"} of the ${nounOf(path, name)}.`,
+    schema: { type: "string" },
+    example: pathExample(path, name),
+  }));
   const entries = entriesOf(query);
   const inQuery = Object.entries(entries).map(([name, entry]) => {
     const inner = (entry as { wrapped?: v.GenericSchema }).wrapped;

@@ -64,43 +64,51 @@ type Result<Kind extends Answers, S extends Schema | undefined> = Kind extends "
  */
 export type Answers = "created" | "object" | "accepted" | "list" | "stream" | "socket" | "empty" | "document";
 
+type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+type Route = `${Method} /${string}`;
+/** The parameters in a path: `{ id: string }` of `/projects/{id}`. */
+type PathParameters<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Readonly<Record<Name, string>> & PathParameters<Rest>
+  : unknown;
+
 /** What a declaration and its operation have in common. */
-interface Declared<Id extends string, Path extends string, Kind extends Answers> {
+interface Declared<Services> {
   /** `feature.verb`: the name in `svc-server call` and the typed client. */
-  readonly id: Id;
+  readonly id: string;
   /** A few words in the imperative, without a full stop. */
   readonly summary: string;
   /** Sentences for callers: effects, events, limits. */
   readonly description: string;
-  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** Below the version prefix: `/projects/{id}`. */
-  readonly path: Path;
   /** The role's capability and the key's scope; `key` for any key, `nothing` for none. */
   readonly needs: Need | "key" | "nothing";
-  readonly answers: Kind;
-  /** The problems of this operation, in addition to the common ones. */
-  readonly problems: readonly ProblemCode[];
-}
-
-interface Declaration<Services, Id extends string, Path extends string, Kind extends Answers, P, Q, B, R>
-  extends Declared<Id, Path, Kind> {
-  /** The allowed roles. Default: every role with the capability. */
-  readonly roles?: readonly Role[];
+  readonly answers: Answers;
   /** The path of the created record, for `created` only. Default: the path of the operation, then the id. */
   readonly location?: string;
-  /** Not in the specification. The OpenAPI document marks it. */
-  readonly addition?: true;
-  /** False if the created record itself says who made it and when. By default, the audit log records every change. */
-  readonly audited?: false;
-  readonly params?: P;
-  readonly query?: Q;
-  readonly body?: B;
-  readonly result?: R;
+  readonly query?: Schema | undefined;
+  readonly body?: Schema | undefined;
+  readonly result?: Schema | undefined;
   /** Throws 403 if the organization may not send this body. Runs before the rules of the body are checked. */
   permit?(body: unknown, services: Services, caller: Caller): Promise<void>;
+}
+
+interface Declaration<Services, At extends Route, Kind extends Answers, Q, B, R> extends Declared<Services> {
+  /** Method and path, below the version prefix: `GET /projects/{id}`. */
+  readonly route: At;
+  readonly answers: Kind;
+  /** The problems of this operation, in addition to the common ones, and to `not_found` for a record in the path. */
+  readonly problems?: readonly ProblemCode[];
+  /** The allowed roles. Default: every role with the capability. */
+  readonly roles?: readonly Role[];
+  /** Whether the specification has it. The OpenAPI document marks the others as additions. */
+  readonly specified?: true;
+  /** False if the created record itself says who made it and when. By default, the audit log records every change. */
+  readonly audited?: false;
+  readonly query?: Q & (Schema | undefined);
+  readonly body?: B & (Schema | undefined);
+  readonly result?: R & (Schema | undefined);
   run(
     input: {
-      params: Parsed<P extends Schema ? P : undefined>;
+      params: PathParameters<At>;
       query: Parsed<Q extends Schema ? Q : undefined>;
       body: Parsed<B extends Schema ? B : undefined>;
     } & Pick<Input, "resume" | "signal">,
@@ -110,32 +118,19 @@ interface Declaration<Services, Id extends string, Path extends string, Kind ext
 }
 
 /** An operation as routes, OpenAPI, permission checks, tables and tests see it. Running it needs its `Services`. */
-export interface Operation<Services = never> extends Declared<string, string, Answers> {
+export interface Operation<Services = never> extends Declared<Services> {
+  readonly method: Method;
+  /** Below the version prefix: `/projects/{id}`. */
+  readonly path: string;
+  readonly problems: readonly ProblemCode[];
   /** The roles that may call it. Every role, if it needs any key or none. */
   readonly roles: readonly Role[];
-  readonly location: string | undefined;
   readonly addition: boolean;
   /** Whether a success is recorded in the audit log. */
   readonly audited: boolean;
-  readonly params: Schema | undefined;
-  readonly query: Schema | undefined;
-  readonly body: Schema | undefined;
-  readonly result: Schema | undefined;
-  readonly permit: ((body: unknown, services: Services, caller: Caller) => Promise<void>) | undefined;
   /** Writes a record as JSON, with exactly the fields of the result schema. */
   write(record: unknown): string;
   readonly run: (input: unknown, services: Services, caller: Caller) => Promise<unknown>;
-}
-
-/** An operation with the types of its declaration, from which the typed client is inferred. */
-export interface TypedOperation<Services, Id extends string, Path extends string, Kind extends Answers, Q, B, R>
-  extends Operation<Services> {
-  readonly id: Id;
-  readonly path: Path;
-  readonly answers: Kind;
-  readonly query: Q & (Schema | undefined);
-  readonly body: B & (Schema | undefined);
-  readonly result: R & (Schema | undefined);
 }
 
 /**
@@ -144,30 +139,31 @@ export interface TypedOperation<Services, Id extends string, Path extends string
  */
 export function operationsOf<Services>() {
   return <
-    const Id extends string,
-    const Path extends string,
+    const At extends Route,
     const Kind extends Answers,
-    P extends Schema | undefined = undefined,
     Q extends Schema | undefined = undefined,
     B extends Schema | undefined = undefined,
     R extends Schema | undefined = undefined,
-  >(
-    declared: Declaration<Services, Id, Path, Kind, P, Q, B, R>,
-  ): TypedOperation<Services, Id, Path, Kind, Q, B, R> => ({
-    ...declared,
-    roles: declared.roles ?? (isNeed(declared.needs) ? rolesFor(declared.needs) : roles),
-    location: declared.location,
-    addition: declared.addition ?? false,
-    audited: declared.audited ?? declared.method !== "GET",
-    params: declared.params,
-    query: declared.query as Q & (Schema | undefined),
-    body: declared.body as B & (Schema | undefined),
-    result: declared.result as R & (Schema | undefined),
-    write: declared.result ? writerOf(declared.result) : () => "null",
-    permit: declared.permit,
-    // Sound, because only execute() calls run(), after parsing the inputs with these schemas.
-    run: declared.run as Operation<Services>["run"],
-  });
+  >({
+    route,
+    specified,
+    problems = [],
+    ...declared
+  }: Declaration<Services, At, Kind, Q, B, R>): Operation<Services> => {
+    const [method, path] = route.split(" ") as [Method, string];
+    return {
+      ...declared,
+      method,
+      path,
+      problems: [...(path.includes("{") ? (["not_found"] as const) : []), ...problems],
+      roles: declared.roles ?? (isNeed(declared.needs) ? rolesFor(declared.needs) : roles),
+      addition: !specified,
+      audited: declared.audited ?? method !== "GET",
+      write: declared.result ? writerOf(declared.result) : () => "null",
+      // Sound, because only execute() calls run(), after parsing the inputs with these schemas.
+      run: declared.run as Operation<Services>["run"],
+    };
+  };
 }
 
 const isNeed = (needs: Need | "key" | "nothing"): needs is Need => needs !== "key" && needs !== "nothing";

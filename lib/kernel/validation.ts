@@ -98,9 +98,6 @@ const parsedBy = (parse: (text: string) => unknown, message: string) =>
 export const durationText = () => parsedBy(parseDuration, 'must be a duration such as "2h" or "2h42m30s"');
 export const instantText = () => parsedBy(parseInstant, "must be an instant such as 2026-01-01T00:00:00Z");
 
-/** The path parameters of one record. */
-export const byId = v.object({ id: v.string() });
-
 const cursor = textLike(256, /^[\w-]+\.[\w-]{12}$/, "must be a next_cursor from this list, with the same filters");
 
 /** `per_page` and `cursor` of a list: 20 items by default, 100 at most (schema/http.md#paging). */

@@ -9,12 +9,9 @@ export const openapiOperations = [
     summary: "Get this OpenAPI document",
     description:
       "Returns the OpenAPI 3.1 document of the interface, in the response envelope that the service uses. No key is needed.",
-    method: "GET",
-    path: "/openapi.json",
+    route: "GET /openapi.json",
     needs: "nothing",
     answers: "document",
-    addition: true,
-    problems: [],
     run: (_, { openapi }) => openapi.get(),
   }),
 ];

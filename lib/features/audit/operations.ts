@@ -10,15 +10,12 @@ export const auditOperations = [
     summary: "List the audit log, newest first",
     description:
       "Lists each change that succeeded, each branch that a push changed, and each refused sign-in of the organization, one page at a time. `action` selects one operation such as `projects.delete`, or `sign-in.refused`; `user_id` selects one person. It leaves out the creation of deployments and generations, because these are records themselves. Entries are deleted after 365 days, or the option `audit.retention`.",
-    method: "GET",
-    path: "/audit-log",
+    route: "GET /audit-log",
     needs: "users:read",
     roles: ["owner", "admin"],
     answers: "list",
-    addition: true,
     query: auditQuery,
     result: auditEntry,
-    problems: [],
     run: ({ query }, { audit }, caller) => audit.list(caller, query),
   }),
 ];

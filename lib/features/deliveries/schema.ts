@@ -67,7 +67,6 @@ export const deliveryDetail = field(
   "A delivery with what it sends.",
 );
 
-export const byDelivery = v.object({ id: v.string(), dlv: v.string() });
 export const deliveriesQuery = v.object(paging());
 export const recovery = v.object({
   since: field(

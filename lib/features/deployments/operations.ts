@@ -1,5 +1,5 @@
 import { operationsOf } from "../../kernel/operation.ts";
-import { awaitable, byId, logEntry, logsQuery } from "../../kernel/validation.ts";
+import { awaitable, logEntry, logsQuery } from "../../kernel/validation.ts";
 import { deployment, deploymentItem, deploymentsQuery, newDeployment } from "./schema.ts";
 import type { DeploymentsService } from "./service.ts";
 
@@ -12,13 +12,12 @@ export const deploymentsOperations = [
     summary: "List deployments, newest first",
     description:
       "Lists deployments without their `source`, one page at a time. The filters can be combined. An unknown `project_id` gives an empty list.",
-    method: "GET",
-    path: "/deployments",
+    route: "GET /deployments",
     needs: "deployments:read",
     answers: "list",
+    specified: true,
     query: deploymentsQuery,
     result: deploymentItem,
-    problems: [],
     run: ({ query }, { deployments }, caller) => deployments.list(caller, query),
   }),
   operation({
@@ -26,10 +25,10 @@ export const deploymentsOperations = [
     summary: "Deploy a Git repository or a container image into an environment",
     description:
       "Queues a deployment and returns it at once with the status `queued`; the event `deployment.queued` is sent. Deployments to the same environment of a project run one at a time, in the order of their creation. A Git source may name a branch or a tag (the tag wins; neither means the default branch); an image needs a tag or a digest. Follow the progress with `wait`, the log, webhooks or the stream.",
-    method: "POST",
-    path: "/deployments",
+    route: "POST /deployments",
     needs: "deployments:write",
     answers: "created",
+    specified: true,
     audited: false,
     body: newDeployment,
     result: deployment,
@@ -41,14 +40,12 @@ export const deploymentsOperations = [
     summary: "Get a deployment",
     description:
       "Returns one deployment with its `source`. With `wait`, the response comes as soon as the deployment has ended, or after that many seconds with its state at that time; set your client's timeout higher than that.",
-    method: "GET",
-    path: "/deployments/{id}",
+    route: "GET /deployments/{id}",
     needs: "deployments:read",
     answers: "object",
-    params: byId,
+    specified: true,
     query: awaitable,
     result: deployment,
-    problems: ["not_found"],
     run: ({ params, query, signal }, { deployments }, caller) =>
       deployments.get(caller, params.id, { seconds: query.wait, signal }),
   }),
@@ -57,14 +54,12 @@ export const deploymentsOperations = [
     summary: "Read the log of a deployment",
     description:
       "Returns build and rollout log entries, oldest first: all of them, or one page if `per_page` or `cursor` is given. With `follow=true` the response is a stream of Server-Sent Events that continues until the deployment ends; `Last-Event-ID` resumes it. A log holds at most 10,000 entries or 8 MiB, and its last entry says so if it is full.",
-    method: "GET",
-    path: "/deployments/{id}/logs",
+    route: "GET /deployments/{id}/logs",
     needs: "deployments:read",
     answers: "stream",
-    params: byId,
+    specified: true,
     query: logsQuery,
     result: logEntry,
-    problems: ["not_found"],
     run: ({ params, query, resume, signal }, { deployments }, caller) =>
       deployments.logs(caller, params.id, query, { resume, signal }),
   }),
@@ -73,15 +68,14 @@ export const deploymentsOperations = [
     summary: "Roll back to the previous version",
     description:
       "Creates a new deployment of the newest deployment before this one, in the same project and environment, that became `active`. It uses the same source and version. The deployment that is rolled back does not change. The events `deployment.rolled_back` (for this deployment) and `deployment.queued` (for the new one) are sent. With `wait`, the response comes as soon as the new deployment has ended, or after that many seconds.",
-    method: "POST",
-    path: "/deployments/{id}/rollback",
+    route: "POST /deployments/{id}/rollback",
     needs: "deployments:write",
     answers: "created",
+    specified: true,
     location: "/deployments",
-    params: byId,
     query: awaitable,
     result: deployment,
-    problems: ["not_found", "project_archived", "no_previous_version"],
+    problems: ["project_archived", "no_previous_version"],
     run: ({ params, query, signal }, { deployments }, caller) =>
       deployments.rollback(caller, params.id, { seconds: query.wait, signal }),
   }),
@@ -90,13 +84,12 @@ export const deploymentsOperations = [
     summary: "Cancel a deployment that is queued or building",
     description:
       "Sets the status to `cancelled` and stops the build. From any other state it is refused with 409 `not_cancellable`, even if the deployment leaves these states at that moment. No event is sent.",
-    method: "POST",
-    path: "/deployments/{id}/cancel",
+    route: "POST /deployments/{id}/cancel",
     needs: "deployments:write",
     answers: "object",
-    params: byId,
+    specified: true,
     result: deployment,
-    problems: ["not_found", "not_cancellable"],
+    problems: ["not_cancellable"],
     run: ({ params }, { deployments }, caller) => deployments.cancel(caller, params.id),
   }),
 ];

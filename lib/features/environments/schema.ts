@@ -117,5 +117,3 @@ export const scheduleRun = v.object({
   exit_code: field(v.nullable(v.number()), "The exit code; null while it runs, and if a signal or a limit ended it."),
 });
 export const environmentsQuery = v.object(paging());
-/** The path parameters of an environment. */
-export const inProject = v.object({ id: v.string(), name: v.string() });

@@ -1,5 +1,5 @@
 import { operationsOf } from "../../kernel/operation.ts";
-import { awaitable, byId } from "../../kernel/validation.ts";
+import { awaitable } from "../../kernel/validation.ts";
 import { generation, generationsQuery, newGeneration, usage, usageQuery } from "./schema.ts";
 import type { GenerationsService } from "./service.ts";
 
@@ -12,14 +12,11 @@ export const generationsOperations = [
     summary: "List generations, newest first",
     description:
       "Lists the generations of the organization, one page at a time. Each entry has the same fields as a single generation.",
-    method: "GET",
-    path: "/generations",
+    route: "GET /generations",
     needs: "generations:read",
     answers: "list",
-    addition: true,
     query: generationsQuery,
     result: generation,
-    problems: [],
     run: ({ query }, { generations }, caller) => generations.list(caller, query),
   }),
   operation({
@@ -27,14 +24,13 @@ export const generationsOperations = [
     summary: "Start a generation",
     description:
       "Queues a run of a model and returns it at once; image and video models share this operation. Built-in models check their inputs against their own lists; other model ids run a generic model, unless the service is set to refuse them. A run that fails costs nothing.",
-    method: "POST",
-    path: "/generations",
+    route: "POST /generations",
     needs: "generations:write",
     answers: "created",
+    specified: true,
     audited: false,
     body: newGeneration,
     result: generation,
-    problems: [],
     run: ({ body }, { generations }, caller) => generations.create(caller, body),
   }),
   operation({
@@ -42,14 +38,12 @@ export const generationsOperations = [
     summary: "Get a generation",
     description:
       "Returns one generation. When it is finished, `output.url` is a download link that needs no key and is valid for 24 hours; every request makes a new link. With `wait`, the response comes as soon as the generation has ended, or after that many seconds with its state at that time; set your client's timeout higher than that.",
-    method: "GET",
-    path: "/generations/{id}",
+    route: "GET /generations/{id}",
     needs: "generations:read",
     answers: "object",
-    params: byId,
+    specified: true,
     query: awaitable,
     result: generation,
-    problems: ["not_found"],
     run: ({ params, query, signal }, { generations }, caller) =>
       generations.get(caller, params.id, { seconds: query.wait, signal }),
   }),
@@ -58,14 +52,11 @@ export const generationsOperations = [
     summary: "Cancel a queued or running generation",
     description:
       "Stops the run. The generation ends as `failed` with the error code `cancelled` and costs nothing. A generation that has already ended is refused with 409 `not_cancellable`.",
-    method: "POST",
-    path: "/generations/{id}/cancel",
+    route: "POST /generations/{id}/cancel",
     needs: "generations:write",
     answers: "object",
-    addition: true,
-    params: byId,
     result: generation,
-    problems: ["not_found", "not_cancellable"],
+    problems: ["not_cancellable"],
     run: ({ params }, { generations }, caller) => generations.cancel(caller, params.id),
   }),
   operation({
@@ -73,14 +64,11 @@ export const generationsOperations = [
     summary: "Get the cost of generations by day and model",
     description:
       "Returns the number and the cost of finished generations for each UTC day and model, with a total. `from` and `to` are included; without them the report covers all time.",
-    method: "GET",
-    path: "/usage",
+    route: "GET /usage",
     needs: "generations:read",
     answers: "object",
-    addition: true,
     query: usageQuery,
     result: usage,
-    problems: [],
     run: ({ query }, { generations }, caller) => generations.usage(caller, query),
   }),
 ];

@@ -1,5 +1,4 @@
 import { operationsOf } from "../../kernel/operation.ts";
-import { byId } from "../../kernel/validation.ts";
 import { integration, integrationChanges, integrationItem, integrationsQuery, newIntegration } from "./schema.ts";
 import type { IntegrationsService } from "./service.ts";
 
@@ -12,10 +11,10 @@ export const integrationsOperations = [
     summary: "Create an integration",
     description:
       "Connects a code host, a chat tool, a monitoring provider or an HTTPS endpoint. The configuration is checked first and nothing is stored if it is invalid. Secret values are encrypted and are redacted in every response. `monitoring` needs the plan `pro` or `enterprise`. An organization can have 100 integrations.",
-    method: "POST",
-    path: "/integrations",
+    route: "POST /integrations",
     needs: "integrations:write",
     answers: "created",
+    specified: true,
     body: newIntegration,
     result: integration,
     problems: ["limit_reached", "plan_required"],
@@ -27,13 +26,12 @@ export const integrationsOperations = [
     summary: "List integrations",
     description:
       "Lists the integrations without their `config`: all of them, or one page if `per_page` or `cursor` is given.",
-    method: "GET",
-    path: "/integrations",
+    route: "GET /integrations",
     needs: "integrations:read",
     answers: "list",
+    specified: true,
     query: integrationsQuery,
     result: integrationItem,
-    problems: [],
     run: ({ query }, { integrations }, caller) => integrations.list(caller, query),
   }),
   operation({
@@ -41,25 +39,21 @@ export const integrationsOperations = [
     summary: "Delete an integration",
     description:
       "Deletes the integration with its deliveries. Nothing more is sent to the external service, and pushes from it are no longer accepted.",
-    method: "DELETE",
-    path: "/integrations/{id}",
+    route: "DELETE /integrations/{id}",
     needs: "integrations:write",
     answers: "empty",
-    params: byId,
-    problems: ["not_found"],
+    specified: true,
     run: ({ params }, { integrations }, caller) => integrations.remove(caller, params.id),
   }),
   operation({
     id: "integrations.get",
     summary: "Get an integration",
     description: "Returns one integration with its `config`. Secret values are redacted.",
-    method: "GET",
-    path: "/integrations/{id}",
+    route: "GET /integrations/{id}",
     needs: "integrations:read",
     answers: "object",
-    params: byId,
+    specified: true,
     result: integration,
-    problems: ["not_found"],
     run: ({ params }, { integrations }, caller) => integrations.get(caller, params.id),
   }),
   operation({
@@ -67,15 +61,12 @@ export const integrationsOperations = [
     summary: "Update an integration",
     description:
       "Changes the configuration or the status. Fields that are left out of `config` keep their values, null removes a field, and a redacted value sent back keeps the stored secret. `status: active` turns the integration on again; events that were skipped while it was inactive are sent only by `recover`.",
-    method: "PATCH",
-    path: "/integrations/{id}",
+    route: "PATCH /integrations/{id}",
     needs: "integrations:write",
     answers: "object",
-    addition: true,
-    params: byId,
     body: integrationChanges,
     result: integration,
-    problems: ["not_found", "plan_required"],
+    problems: ["plan_required"],
     run: ({ params, body }, { integrations }, caller) => integrations.update(caller, params.id, body),
   }),
 ];

@@ -1,6 +1,5 @@
 import { operationsOf } from "../../kernel/operation.ts";
 import { roles } from "../../kernel/roles.ts";
-import { byId } from "../../kernel/validation.ts";
 import { apiKey, apiKeysQuery, keyRevocation, madeApiKey, newApiKey } from "./schema.ts";
 import type { KeysService } from "./service.ts";
 
@@ -13,14 +12,11 @@ export const keysOperations = [
     summary: "List API keys",
     description:
       "Lists the caller's own API keys; an owner or admin sees all keys of the organization. The keys themselves are never returned.",
-    method: "GET",
-    path: "/api-keys",
+    route: "GET /api-keys",
     needs: "users:read",
     answers: "list",
-    addition: true,
     query: apiKeysQuery,
     result: apiKey,
-    problems: [],
     run: ({ query }, { keys }, caller) => keys.list(caller, query),
   }),
   operation({
@@ -28,12 +24,10 @@ export const keysOperations = [
     summary: "Create an API key",
     description:
       "Creates an API key for the caller. The key is shown only in this response. It cannot have a scope that the calling key lacks, nor expire later than it, nor have a higher rate limit (0 means no limit); fields that are left out get the values of the calling key. A user can have 100 keys.",
-    method: "POST",
-    path: "/api-keys",
+    route: "POST /api-keys",
     needs: "users:write",
     roles,
     answers: "created",
-    addition: true,
     body: newApiKey,
     result: madeApiKey,
     problems: ["limit_reached"],
@@ -44,14 +38,10 @@ export const keysOperations = [
     summary: "Get an API key, without its secret",
     description:
       "Returns the name, scopes, rate limit and times of one API key, and the key that made it. A `rate_limit` of null means the limit of the service. Members read their own keys; an owner or admin reads every key of the organization.",
-    method: "GET",
-    path: "/api-keys/{id}",
+    route: "GET /api-keys/{id}",
     needs: "users:read",
     answers: "object",
-    addition: true,
-    params: byId,
     result: apiKey,
-    problems: ["not_found"],
     run: ({ params }, { keys }, caller) => keys.get(caller, params.id),
   }),
   operation({
@@ -59,15 +49,11 @@ export const keysOperations = [
     summary: "Revoke an API key",
     description:
       "Deletes the key, which stops working immediately. With `cascade=true`, the keys that it made are revoked too, and the keys that those made, even if a key in between no longer exists; so are the open invitations sent with any of these keys. Members revoke their own keys; an owner or admin revokes any key of the organization.",
-    method: "DELETE",
-    path: "/api-keys/{id}",
+    route: "DELETE /api-keys/{id}",
     needs: "users:write",
     roles,
     answers: "empty",
-    addition: true,
-    params: byId,
     query: keyRevocation,
-    problems: ["not_found"],
     run: ({ params, query }, { keys }, caller) => keys.revoke(caller, params.id, query),
   }),
 ];

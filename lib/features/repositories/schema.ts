@@ -23,9 +23,3 @@ export const repository = field(
 export const repositoryChanges = v.object({
   default_branch: field(textWith(refRule), "The new default branch, which must exist.", "main"),
 });
-
-/** The path parameters of a repository. */
-export const byOwnerAndName = v.object({
-  owner: field(v.string(), "The owner of the repository: the part of its name before the `/`."),
-  name: field(v.string(), "The name of the repository: the part after the `/`."),
-});

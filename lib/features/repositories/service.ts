@@ -4,9 +4,9 @@ import type { Caller } from "../../kernel/operation.ts";
 import type { Page } from "../../kernel/page.ts";
 import type { Store } from "../../store/store.ts";
 import { repoRule } from "../deployments/source.ts";
-import type { byOwnerAndName, repository, repositoryChanges } from "./schema.ts";
+import type { repository, repositoryChanges } from "./schema.ts";
 
-type Path = v.InferOutput<typeof byOwnerAndName>;
+type Path = { readonly owner: string; readonly name: string };
 type Changes = v.InferOutput<typeof repositoryChanges>;
 
 /** A repository's organization, and its name in the form `owner/repo`. */

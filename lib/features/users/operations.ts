@@ -1,5 +1,4 @@
 import { operationsOf } from "../../kernel/operation.ts";
-import { byId } from "../../kernel/validation.ts";
 import { user, userChanges, usersQuery } from "./schema.ts";
 import type { UsersService } from "./service.ts";
 
@@ -12,26 +11,23 @@ export const usersOperations = [
     summary: "List active members",
     description:
       "Lists the active members of the organization: all of them, or one page if `per_page` or `cursor` is given. Pending invitations are not listed, and suspended users only with `status=suspended`.",
-    method: "GET",
-    path: "/users",
+    route: "GET /users",
     needs: "users:read",
     answers: "list",
+    specified: true,
     query: usersQuery,
     result: user,
-    problems: [],
     run: async ({ query }, { users }, caller) => users.list(caller, query),
   }),
   operation({
     id: "users.get",
     summary: "Get a user",
     description: "Returns one member. Suspended users can be read as well.",
-    method: "GET",
-    path: "/users/{id}",
+    route: "GET /users/{id}",
     needs: "users:read",
     answers: "object",
-    params: byId,
+    specified: true,
     result: user,
-    problems: ["not_found"],
     run: ({ params }, { users }, caller) => users.get(caller, params.id),
   }),
   operation({
@@ -39,14 +35,13 @@ export const usersOperations = [
     summary: "Change a user's role",
     description:
       "Changes the role, which applies to the user's next request. Only an owner may promote a user to `owner`, with a key that has the scope `*`, or demote one. The last active owner cannot be demoted; promote another user first.",
-    method: "PUT",
-    path: "/users/{id}",
+    route: "PUT /users/{id}",
     needs: "users:write",
     answers: "object",
-    params: byId,
+    specified: true,
     body: userChanges,
     result: user,
-    problems: ["not_found", "last_owner"],
+    problems: ["last_owner"],
     run: ({ params, body }, { users }, caller) => users.update(caller, params.id, body),
   }),
   operation({
@@ -54,12 +49,11 @@ export const usersOperations = [
     summary: "Remove a user",
     description:
       "Removes the user from the organization and revokes all of their API keys immediately. The open invitations that they sent expire. The event `user.removed` is sent. Only an owner may remove an owner, and the last active owner cannot be removed.",
-    method: "DELETE",
-    path: "/users/{id}",
+    route: "DELETE /users/{id}",
     needs: "users:write",
     answers: "empty",
-    params: byId,
-    problems: ["not_found", "last_owner"],
+    specified: true,
+    problems: ["last_owner"],
     run: ({ params }, { users }, caller) => users.remove(caller, params.id),
   }),
   operation({
@@ -67,14 +61,11 @@ export const usersOperations = [
     summary: "Suspend a user",
     description:
       "Sets the status to `suspended`. The user's API keys stop working immediately and work again after reactivation; their sign-ins to the dashboard end for good. The open invitations that they sent expire, and remain so. Only an owner may suspend an owner, and the last active owner cannot be suspended. No event is sent.",
-    method: "POST",
-    path: "/users/{id}/suspend",
+    route: "POST /users/{id}/suspend",
     needs: "users:write",
     answers: "object",
-    addition: true,
-    params: byId,
     result: user,
-    problems: ["not_found", "last_owner"],
+    problems: ["last_owner"],
     run: ({ params }, { users }, caller) => users.suspend(caller, params.id),
   }),
   operation({
@@ -82,14 +73,10 @@ export const usersOperations = [
     summary: "Reactivate a suspended user",
     description:
       "Sets the status back to `active`. The user's API keys that were not revoked or expired work again. They sign in to the dashboard again. No event is sent.",
-    method: "POST",
-    path: "/users/{id}/reactivate",
+    route: "POST /users/{id}/reactivate",
     needs: "users:write",
     answers: "object",
-    addition: true,
-    params: byId,
     result: user,
-    problems: ["not_found"],
     run: ({ params }, { users }, caller) => users.reactivate(caller, params.id),
   }),
 ];
