@@ -1,6 +1,7 @@
 import { domainsOf, type Settings } from "../config/parse-options.ts";
 import type { Outbound } from "../drivers/outbound/outbound.ts";
 import { createTextRecords } from "../drivers/outbound/text-records.ts";
+import type { Core } from "../features/core.ts";
 import type { Endpoints } from "../features/deliveries/service.ts";
 import { createCommitStatuses } from "../features/deployments/commit-statuses.ts";
 import { createProjectRemoval } from "../features/deployments/project-removal.ts";
@@ -13,9 +14,6 @@ import { noLiveApps } from "../features/environments/no-live-apps.ts";
 import { createEnvironmentRemoval } from "../features/environments/project-removal.ts";
 import { environmentsService } from "../features/environments/service.ts";
 import { driverVariables } from "../features/environments/stored-variables.ts";
-import type { Bus } from "../features/events/bus.ts";
-import type { ChangeFeed } from "../features/events/change-feed.ts";
-import type { Waiting } from "../features/events/wait-for-change.ts";
 import { createOpenPreviews } from "../features/integrations/open-previews.ts";
 import { previewsService } from "../features/integrations/previews.ts";
 import { integrationsOfRemovedProject } from "../features/integrations/project-removal.ts";
@@ -23,7 +21,6 @@ import type { CrashMail } from "../features/mails/crash-mail.ts";
 import type { CodeHostRights } from "../features/organizations/code-host-rights.ts";
 import { type ProjectName, projectsService } from "../features/projects/service.ts";
 import type { ScenariosService } from "../features/scenarios/service.ts";
-import type { Queue } from "../jobs/queue.ts";
 import { parseUrl } from "../kernel/text/url.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { CodeHost } from "../platform/code-host/code-host.ts";
@@ -31,13 +28,8 @@ import type { Foundation } from "./open-store.ts";
 import type { RuntimePorts } from "./runtimes.ts";
 
 /** What the features share. */
-export interface FeatureCore extends Foundation {
-  readonly feed: ChangeFeed;
-  readonly waiting: Waiting;
-  readonly bus: Bus;
-  readonly queue: Queue;
+export interface FeatureCore extends Foundation, Pick<Core, "feed" | "waiting" | "bus" | "queue" | "origin"> {
   readonly projectName: ProjectName;
-  readonly origin: () => string;
   readonly outbound: Outbound;
 }
 

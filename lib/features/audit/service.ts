@@ -1,10 +1,9 @@
-import type { Clock } from "../../kernel/clock.ts";
-import { type Ids, lowestId } from "../../kernel/ids.ts";
+import { lowestId } from "../../kernel/ids.ts";
 import type { Caller } from "../../kernel/operation.ts";
 import { type PageQuery, paginate } from "../../kernel/page.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
-import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
+import type { Core } from "../core.ts";
 import { auditRepository } from "./repository.ts";
 import { refusedSignIn } from "./schema.ts";
 
@@ -25,10 +24,7 @@ export interface RefusedSignIn extends Pick<Change, "user_id" | "key_id"> {
   readonly request_id: string;
 }
 
-interface Ports {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly ids: Ids;
+interface Ports extends Pick<Core, "store" | "clock" | "ids"> {
   /** How long an entry is stored. */
   readonly retention_ms: number;
   /** The only organization of the service; undefined if there are several. */

@@ -1,13 +1,10 @@
 import type { Outbound, Sent } from "../../drivers/outbound/outbound.ts";
 import type { WithRequestSlot } from "../../drivers/outbound/request-slots.ts";
-import type { Queue } from "../../jobs/queue.ts";
-import { type Clock, isoOf } from "../../kernel/clock.ts";
+import { isoOf } from "../../kernel/clock.ts";
 import type { Lease } from "../../kernel/job.ts";
-import type { Random } from "../../kernel/random.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
-import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
-import type { ChangeFeed } from "../events/change-feed.ts";
+import type { Core } from "../core.ts";
 import { retryDelay } from "./backoff.ts";
 import type { DeliveryFormat, Settings } from "./delivery-format.ts";
 import { type DeliveryRequest, requestOf, withoutSecrets } from "./delivery-request.ts";
@@ -19,12 +16,7 @@ import type { Endpoints } from "./service.ts";
 type Delivery = Row<"deliveries">;
 type Endpoint = Row<"endpoints">;
 
-interface Ports {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly queue: Queue;
-  readonly feed: ChangeFeed;
+interface Ports extends Pick<Core, "store" | "clock" | "random" | "queue" | "feed"> {
   readonly endpoints: Endpoints;
   readonly formats: Readonly<Partial<Record<Endpoint["type"], DeliveryFormat>>>;
   readonly outbound: Pick<Outbound, "send">;

@@ -1,13 +1,12 @@
-import type { Queue } from "../../jobs/queue.ts";
-import { type Clock, isoOf, parseInstant } from "../../kernel/clock.ts";
+import { isoOf, parseInstant } from "../../kernel/clock.ts";
 import { invalid, notFound, orNotFound } from "../../kernel/errors.ts";
-import { type Ids, lowestId } from "../../kernel/ids.ts";
+import { lowestId } from "../../kernel/ids.ts";
 import type { Caller } from "../../kernel/operation.ts";
 import { mapLong, type PageQuery, paginateLong } from "../../kernel/page.ts";
 import { inScope, rolesFor } from "../../kernel/roles.ts";
 import type { OrganizationScope, Tx } from "../../kernel/transaction-hooks.ts";
-import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
+import type { Core } from "../core.ts";
 import type { Attempts } from "./attempts.ts";
 import type { Outbox } from "./outbox.ts";
 import { deliveriesRepository, keptAttempts, recoveryBatch } from "./repository.ts";
@@ -18,11 +17,7 @@ type Delivery = Row<"deliveries">;
 type Endpoint = Row<"endpoints">;
 type Attempt = Row<"delivery_attempts">;
 
-interface Ports {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly queue: Queue;
+interface Ports extends Pick<Core, "store" | "clock" | "ids" | "queue"> {
   readonly endpoints: Endpoints;
   readonly outbox: Outbox;
   readonly attempts: Pick<Attempts, "request">;

@@ -1,12 +1,9 @@
-import type { Queue } from "../../jobs/queue.ts";
-import type { Clock } from "../../kernel/clock.ts";
-import { type Ids, lowestId } from "../../kernel/ids.ts";
+import { lowestId } from "../../kernel/ids.ts";
 import { discard, done, type Lease, type Outcome, snooze, snoozeUntil } from "../../kernel/job.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
-import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
-import type { Bus } from "../events/bus.ts";
-import type { ChangeFeed, ServiceEvent } from "../events/change-feed.ts";
+import type { Core } from "../core.ts";
+import type { ServiceEvent } from "../events/change-feed.ts";
 import type { AttemptResult, Attempts, StartedAttempt } from "./attempts.ts";
 import { maxAttempts } from "./backoff.ts";
 import type { DeliveryFormat } from "./delivery-format.ts";
@@ -18,13 +15,7 @@ import type { Endpoints } from "./service.ts";
 type Delivery = Row<"deliveries">;
 type Endpoint = Row<"endpoints">;
 
-interface Ports {
-  readonly store: Store;
-  readonly bus: Bus;
-  readonly feed: ChangeFeed;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly queue: Queue;
+interface Ports extends Pick<Core, "store" | "bus" | "feed" | "clock" | "ids" | "queue"> {
   readonly endpoints: Endpoints;
   readonly formats: Readonly<Partial<Record<Endpoint["type"], DeliveryFormat>>>;
   readonly attempts: Attempts;

@@ -1,17 +1,12 @@
-import type { Queue } from "../../jobs/queue.ts";
-import type { Clock } from "../../kernel/clock.ts";
 import { orNotFound, Problem } from "../../kernel/errors.ts";
-import type { Ids } from "../../kernel/ids.ts";
 import { type Outcome, snoozeUntil } from "../../kernel/job.ts";
 import { AbortController } from "../../kernel/node/web.ts";
 import type { Caller } from "../../kernel/operation.ts";
 import { type PageQuery, paginateLong } from "../../kernel/page.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
-import type { Encryption } from "../../store/encryption.ts";
 import { contextOf } from "../../store/sealed-columns.ts";
-import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
-import type { ChangeFeed } from "../events/change-feed.ts";
+import type { Core } from "../core.ts";
 import type { Settings } from "./delivery-format.ts";
 import { endpointsRepository } from "./endpoint-repository.ts";
 import { deliveriesRepository, removalBatch } from "./repository.ts";
@@ -43,14 +38,7 @@ export interface DeletionSignal {
 
 export type Endpoints = ReturnType<typeof createEndpoints>;
 
-interface Ports {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly queue: Queue;
-  readonly feed: ChangeFeed;
-  readonly encryption: Encryption;
-}
+type Ports = Pick<Core, "store" | "clock" | "ids" | "queue" | "feed" | "encryption">;
 
 /** The rows of webhooks and integrations. Each secret is encrypted and bound to its row. */
 export function createEndpoints({ store, clock, ids, queue, feed, encryption }: Ports) {

@@ -1,11 +1,8 @@
-import type { Queue } from "../../jobs/queue.ts";
-import type { Clock } from "../../kernel/clock.ts";
 import { discard, type Outcome, snooze, snoozeUntil } from "../../kernel/job.ts";
-import type { Log } from "../../kernel/log.ts";
 import { milliseconds } from "../../kernel/text/duration.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
-import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
+import type { Core } from "../core.ts";
 import type { CodeHostRights } from "../organizations/code-host-rights.ts";
 import { deploymentsRepository } from "./repository.ts";
 import { sourceOf } from "./stored-releases.ts";
@@ -34,11 +31,7 @@ export interface CommitStatus {
 /** The result of sending a status. A failed one may succeed later; a refused one never will. */
 export type Taken = { readonly kind: "taken" } | { readonly kind: "failed" | "refused"; readonly reason: string };
 
-interface Ports {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly queue: Queue;
+interface Ports extends Pick<Core, "store" | "clock" | "log" | "queue"> {
   /** Undefined without the option `codeHost.token`, and where there is no code host. */
   readonly codeHost: { setStatus(status: CommitStatus): Promise<Taken> } | undefined;
   readonly rights: Pick<CodeHostRights, "serve">;

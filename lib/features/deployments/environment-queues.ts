@@ -1,10 +1,8 @@
 import { createAdmission } from "../../jobs/admission.ts";
-import type { Queue } from "../../jobs/queue.ts";
-import type { Clock } from "../../kernel/clock.ts";
 import { type Outcome, snoozeUntil } from "../../kernel/job.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
-import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
+import type { Core } from "../core.ts";
 import { isStepped } from "../scenarios/stored-outcome.ts";
 import { deploymentsRepository } from "./repository.ts";
 
@@ -17,10 +15,7 @@ type EnvironmentKey = OfOrganization & Named;
 /** `isNext` behind a queued deployment. */
 const waits = Promise.resolve(false);
 
-export interface QueuePorts {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly queue: Queue;
+export interface QueuePorts extends Pick<Core, "store" | "clock" | "queue"> {
   /** Option `deployments.concurrency`: how many deployments of all organizations build or roll out at a time. */
   readonly concurrency: number;
   /** How many of them may belong to one organization. */

@@ -9,9 +9,8 @@ import { discard, done, type Outcome, snooze } from "../../kernel/job.ts";
 import { isTerminal } from "../../kernel/state-machine.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
 import type { Row } from "../../store/tables.ts";
+import type { Core } from "../core.ts";
 import type { LiveApps } from "../environments/live-apps.ts";
-import type { Bus } from "../events/bus.ts";
-import type { ChangeFeed } from "../events/change-feed.ts";
 import { isStepped, storedOutcome } from "../scenarios/stored-outcome.ts";
 import type { CommitStatuses } from "./commit-statuses.ts";
 import { createEnvironmentQueues, type QueuePorts } from "./environment-queues.ts";
@@ -23,9 +22,7 @@ import { orderOf, type ReadOrder, versionOf } from "./stored-releases.ts";
 type Deployment = Row<"deployments">;
 type EnvironmentKey = Pick<Deployment, "organization_id" | "project_id" | "environment">;
 
-interface Ports extends Omit<QueuePorts, "isHeld">, ReadOrder {
-  readonly bus: Bus;
-  readonly feed: ChangeFeed;
+interface Ports extends Omit<QueuePorts, "isHeld">, ReadOrder, Pick<Core, "bus" | "feed"> {
   readonly driver: DeploymentDriver;
   /** The apps that run after a deployment. */
   readonly apps: Pick<LiveApps, "isGone" | "succeeded" | "ended" | "assign" | "isHeld" | "runtimeId">;

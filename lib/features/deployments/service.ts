@@ -1,8 +1,7 @@
 import type * as v from "valibot";
 import type { DeploymentDriver } from "../../drivers/deployment/contract.ts";
-import { type Clock, isoOf, latestInstant } from "../../kernel/clock.ts";
+import { isoOf, latestInstant } from "../../kernel/clock.ts";
 import { invalid, orNotFound, Problem } from "../../kernel/errors.ts";
-import type { Ids } from "../../kernel/ids.ts";
 import { madeBy } from "../../kernel/maker.ts";
 import { type FollowOptions, parseLastEventId, Stream } from "../../kernel/node/stream.ts";
 import type { Caller } from "../../kernel/operation.ts";
@@ -12,12 +11,11 @@ import { isTerminal } from "../../kernel/state-machine.ts";
 import { foldCase } from "../../kernel/text/case-folding.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
 import type { LogsQuery } from "../../kernel/validation.ts";
-import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
+import type { Core } from "../core.ts";
 import type { LiveApps } from "../environments/live-apps.ts";
 import type { EnvironmentsService } from "../environments/service.ts";
-import type { Bus } from "../events/bus.ts";
-import type { Waiting, WaitOptions } from "../events/wait-for-change.ts";
+import type { WaitOptions } from "../events/wait-for-change.ts";
 import type { ProjectsService } from "../projects/service.ts";
 import type { ScenariosService } from "../scenarios/service.ts";
 import { createStepper } from "../scenarios/stepper.ts";
@@ -35,18 +33,13 @@ import { sourceOf } from "./stored-releases.ts";
 type Deployment = Row<"deployments">;
 type Shown = Pick<Deployment, "id" | "project_id" | "environment">;
 
-export interface Ports {
-  readonly store: Store;
-  readonly bus: Bus;
-  readonly clock: Clock;
-  readonly ids: Ids;
+export interface Ports extends Pick<Core, "store" | "bus" | "clock" | "ids" | "waiting"> {
   readonly projects: ProjectsService;
   readonly environments: EnvironmentsService;
   readonly driver: Pick<DeploymentDriver, "delay">;
   /** The rule that a source breaks; undefined if it can be deployed. */
   readonly refusalOf: (source: Source) => string | undefined;
   readonly rollout: Rollout;
-  readonly waiting: Waiting;
   readonly apps: Pick<LiveApps, "urlOf" | "urlsOf" | "runtimeName">;
   /** Texts to add to the first log entry of every deployment. */
   readonly notices: () => readonly string[];

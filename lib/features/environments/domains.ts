@@ -1,20 +1,16 @@
 import type { TextRecords } from "../../drivers/outbound/text-records.ts";
-import type { Queue } from "../../jobs/queue.ts";
 import { type Clock, isoOf } from "../../kernel/clock.ts";
 import { invalid, Problem } from "../../kernel/errors.ts";
 import { discard, done, type Outcome, snooze } from "../../kernel/job.ts";
 import type { EnvironmentRange } from "../../kernel/page.ts";
 import { milliseconds } from "../../kernel/text/duration.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
-import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
+import type { Core } from "../core.ts";
 import { domainsRepository } from "./domains-repository.ts";
 import type { AppKey, Environment } from "./live-apps.ts";
 
-interface Ports {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly queue: Queue;
+interface Ports extends Pick<Core, "store" | "clock" | "queue"> {
   /** The parent domains of the hosts that the service itself assigns. */
   readonly domains: readonly string[];
   /** The hosts of the service itself, which no app may use. */

@@ -5,10 +5,8 @@ import { type EnvironmentRange, mapLong, type PageQuery, paginateLong } from "..
 import type { PasswordHashes } from "../../kernel/secrets/password-hash.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
 import { check } from "../../kernel/validation.ts";
-import type { Encryption } from "../../store/encryption.ts";
-import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
-import type { ChangeFeed } from "../events/change-feed.ts";
+import type { Core } from "../core.ts";
 import type { ProjectsService } from "../projects/service.ts";
 import type { Domains } from "./domains.ts";
 import type { AppKey, LiveApps } from "./live-apps.ts";
@@ -42,10 +40,7 @@ export interface PreviewsOfEnvironments {
 
 export type EnvironmentsService = ReturnType<typeof environmentsService>;
 
-interface Ports {
-  readonly store: Store;
-  readonly feed: ChangeFeed;
-  readonly encryption: Encryption;
+interface Ports extends Pick<Core, "store" | "feed" | "encryption"> {
   readonly projects: Pick<ProjectsService, "get">;
   readonly apps: LiveApps;
   readonly domains: Pick<Domains, "set">;

@@ -1,7 +1,6 @@
 import { timingSafeEqual } from "node:crypto";
-import type { Clock } from "../../kernel/clock.ts";
 import { milliseconds } from "../../kernel/text/duration.ts";
-import type { Encryption } from "../../store/encryption.ts";
+import type { Core } from "../core.ts";
 
 /** The types that a browser may display. Files of any other type are downloaded. */
 const inlineTypes = {
@@ -19,11 +18,7 @@ const extensionOf = (type: string): string => inlineTypes[type as keyof typeof i
 const lifetime_s = milliseconds("24h") / 1000;
 export const assetsPath = "/assets/";
 
-interface Ports {
-  readonly clock: Clock;
-  readonly encryption: Encryption;
-  readonly origin: () => string;
-}
+type Ports = Pick<Core, "clock" | "encryption" | "origin">;
 
 export type AssetLinks = ReturnType<typeof createAssetLinks>;
 

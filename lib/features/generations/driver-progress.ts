@@ -1,17 +1,14 @@
 import type { GenerationDriver } from "../../drivers/generation/contract.ts";
-import type { Clock } from "../../kernel/clock.ts";
 import { milliseconds } from "../../kernel/text/duration.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
-import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
+import type { Core } from "../core.ts";
 import { workOf } from "./driver-work.ts";
 import { generationsRepository } from "./repository.ts";
 
 type Generation = Row<"generations">;
 
-interface Ports {
-  readonly store: Store;
-  readonly clock: Clock;
+interface Ports extends Pick<Core, "store" | "clock"> {
   readonly publish: (tx: Tx, row: Generation, at: string) => void;
 }
 

@@ -6,8 +6,7 @@ import type { Tx } from "../../kernel/transaction-hooks.ts";
 import { type Assets, etagOf } from "../../store/asset-files.ts";
 import type { Row } from "../../store/tables.ts";
 import { describeObstacle, obstacleOfFile, reasonOfObstacle } from "../../store/write-failure.ts";
-import type { Bus } from "../events/bus.ts";
-import type { ChangeFeed } from "../events/change-feed.ts";
+import type { Core } from "../core.ts";
 import { isStepped } from "../scenarios/stored-outcome.ts";
 import { createDriverProgress } from "./driver-progress.ts";
 import { type Answer, checkAnswer, interrupted, messageOf, ordered, workOf } from "./driver-work.ts";
@@ -20,10 +19,7 @@ import type { MoveName } from "./states.ts";
 
 type Generation = Row<"generations">;
 
-interface Ports extends GenerationQueuePorts {
-  readonly bus: Bus;
-  readonly feed: ChangeFeed;
-  readonly log: Log;
+interface Ports extends GenerationQueuePorts, Pick<Core, "bus" | "feed" | "log"> {
   readonly assets: Assets;
   /** Returns a model and its driver. */
   readonly driverOf: (model: string) => ModelDriver;

@@ -1,16 +1,11 @@
 import { createAdmission } from "../../jobs/admission.ts";
-import type { Queue } from "../../jobs/queue.ts";
-import type { Clock } from "../../kernel/clock.ts";
 import { done, type Outcome, snoozeUntil } from "../../kernel/job.ts";
 import { createRandom } from "../../kernel/random.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
-import type { Store } from "../../store/store.ts";
+import type { Core } from "../core.ts";
 import { generationsRepository, type Movable } from "./repository.ts";
 
-export interface GenerationQueuePorts {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly queue: Queue;
+export interface GenerationQueuePorts extends Pick<Core, "store" | "clock" | "queue"> {
   /** Option `generations.concurrency`: how many generations are in progress at a time, over all organizations. */
   readonly concurrency: number;
 }

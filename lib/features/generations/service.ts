@@ -1,16 +1,14 @@
 import type * as v from "valibot";
-import type { Queue } from "../../jobs/queue.ts";
-import { type Clock, isoOf, latestInstant } from "../../kernel/clock.ts";
+import { isoOf, latestInstant } from "../../kernel/clock.ts";
 import { orNotFound, Problem } from "../../kernel/errors.ts";
-import type { Ids } from "../../kernel/ids.ts";
 import type { Caller } from "../../kernel/operation.ts";
 import { mapLong, type PageQuery, paginateLong } from "../../kernel/page.ts";
 import { isTerminal } from "../../kernel/state-machine.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
 import type { Assets } from "../../store/asset-files.ts";
-import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
-import type { Waiting, WaitOptions } from "../events/wait-for-change.ts";
+import type { Core } from "../core.ts";
+import type { WaitOptions } from "../events/wait-for-change.ts";
 import type { ScenariosService } from "../scenarios/service.ts";
 import { createStepper } from "../scenarios/stepper.ts";
 import { isStepped } from "../scenarios/stored-outcome.ts";
@@ -26,16 +24,11 @@ import { lifecycle } from "./states.ts";
 
 type Generation = Row<"generations">;
 
-interface Ports {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly queue: Queue;
+interface Ports extends Pick<Core, "store" | "clock" | "ids" | "queue" | "waiting"> {
   readonly assets: Assets;
   readonly links: AssetLinks;
   readonly modelDrivers: ModelDrivers;
   readonly execution: GenerationsExecution;
-  readonly waiting: Waiting;
   /** Undefined in the mode `start`. */
   readonly scenarios: Pick<ScenariosService, "take"> | undefined;
   /** Option `generations.retention`: how long a file is kept. */

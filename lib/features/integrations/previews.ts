@@ -1,12 +1,11 @@
-import type { Queue } from "../../jobs/queue.ts";
-import { type Clock, isoOf } from "../../kernel/clock.ts";
+import { isoOf } from "../../kernel/clock.ts";
 import { type Outcome, snoozeUntil } from "../../kernel/job.ts";
-import { type Log, reasonOf } from "../../kernel/log.ts";
+import { reasonOf } from "../../kernel/log.ts";
 import { codeHostHook } from "../../kernel/maker.ts";
 import { milliseconds } from "../../kernel/text/duration.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
-import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
+import type { Core } from "../core.ts";
 import type { Endpoints } from "../deliveries/service.ts";
 import type { DeploymentsService } from "../deployments/service.ts";
 import { maxVariables } from "../environments/rules.ts";
@@ -52,16 +51,12 @@ export type RecordChange = (
   },
 ) => Promise<unknown>;
 
-interface Ports {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly queue: Queue;
+interface Ports extends Pick<Core, "store" | "clock" | "queue" | "log"> {
   readonly endpoints: Pick<Endpoints, "configOf" | "codeHost">;
   readonly deployments: Pick<DeploymentsService, "push" | "projectOf" | "cancelAll" | "deployedAt">;
   readonly environments: Pick<EnvironmentsService, "exists" | "copy" | "removeIn">;
   /** Option `previewLifetime`. */
   readonly lifetime_ms: number;
-  readonly log: Log;
   /** Undefined without the option `codeHost.token` or without a code host. */
   readonly codeHost: { isOpen(repo: string, number: number): Promise<boolean | undefined> } | undefined;
   readonly rights: Pick<CodeHostRights, "serve">;

@@ -1,12 +1,12 @@
-import { type Clock, isoOf } from "../../kernel/clock.ts";
+import { isoOf } from "../../kernel/clock.ts";
 import { codeHostHook, type Maker } from "../../kernel/maker.ts";
 import type { Caller } from "../../kernel/operation.ts";
 import { foldCase } from "../../kernel/text/case-folding.ts";
 import { milliseconds } from "../../kernel/text/duration.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
 import { indexText } from "../../store/index-text.ts";
-import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
+import type { Core } from "../core.ts";
 import type { Endpoints } from "../deliveries/service.ts";
 import type { DeploymentsService } from "../deployments/service.ts";
 import type { CodeHostRights } from "../organizations/code-host-rights.ts";
@@ -52,9 +52,7 @@ type Deployed = Parameters<DeploymentsService["push"]>[2] & { readonly project_i
 /** A push to a repository of this service: its pusher may deploy. */
 const own = (by: Caller): PushOrigin => ({ id: undefined, delivery: undefined, signed: true, byApp: false, by });
 
-interface Ports {
-  readonly store: Store;
-  readonly clock: Clock;
+interface Ports extends Pick<Core, "store" | "clock"> {
   readonly endpoints: Endpoints;
   readonly deployments: Pick<DeploymentsService, "push">;
   readonly rights: Pick<CodeHostRights, "serve">;

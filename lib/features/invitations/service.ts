@@ -1,18 +1,14 @@
 import type * as v from "valibot";
-import { type Clock, isoOf } from "../../kernel/clock.ts";
+import { isoOf } from "../../kernel/clock.ts";
 import { orNotFound, Problem } from "../../kernel/errors.ts";
-import type { Ids } from "../../kernel/ids.ts";
 import type { Caller } from "../../kernel/operation.ts";
 import { type PageQuery, paginateLong } from "../../kernel/page.ts";
-import type { Random } from "../../kernel/random.ts";
 import type { Role } from "../../kernel/roles.ts";
 import { foldCase } from "../../kernel/text/case-folding.ts";
 import { milliseconds } from "../../kernel/text/duration.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
-import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
-import type { Bus } from "../events/bus.ts";
-import type { ChangeFeed } from "../events/change-feed.ts";
+import type { Core } from "../core.ts";
 import { hashOf } from "../keys/identities.ts";
 import type { KeysService } from "../keys/service.ts";
 import type { MailResult, MailsService } from "../mails/service.ts";
@@ -27,19 +23,11 @@ type Invited = Pick<Row<"invitations">, "id" | "organization_id" | "email" | "ro
 /** How long an expired invitation stays in the list. */
 const retention_ms = milliseconds("30d");
 
-interface Ports {
-  readonly store: Store;
-  readonly bus: Bus;
-  readonly feed: ChangeFeed;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly random: Random;
+interface Ports extends Pick<Core, "store" | "bus" | "feed" | "clock" | "ids" | "random" | "origin"> {
   readonly users: UsersService;
   readonly keys: KeysService;
   readonly mails: MailsService;
   readonly organizationName: (tx: Tx, organization_id: string) => Promise<string>;
-  /** The address of the service: `https://svc.example.com`. */
-  readonly origin: () => string;
   /** Whether the link in the mail opens a page of the dashboard. */
   readonly hasDashboard: boolean;
 }

@@ -1,12 +1,11 @@
 import * as crypto from "node:crypto";
-import { type Clock, isoOf } from "../../kernel/clock.ts";
+import { isoOf } from "../../kernel/clock.ts";
 import { yieldToEventLoop } from "../../kernel/node/event-loop.ts";
 import type { Caller } from "../../kernel/operation.ts";
 import type { Snapshotable } from "../../kernel/snapshotable.ts";
 import { milliseconds } from "../../kernel/text/duration.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
-import type { Store } from "../../store/store.ts";
-import type { ChangeFeed } from "../events/change-feed.ts";
+import type { Core } from "../core.ts";
 import { type CountedWindow, windowsOf } from "./new-key-limits.ts";
 import { keysRepository } from "./repository.ts";
 
@@ -37,11 +36,7 @@ interface Use {
   readonly at: string;
 }
 
-interface Ports {
-  readonly store: Store;
-  readonly feed: ChangeFeed;
-  readonly clock: Clock;
-}
+type Ports = Pick<Core, "store" | "feed" | "clock">;
 
 /** Finds the callers of keys and notes when keys were last used. Revocation takes effect at once, in all processes. */
 export function createIdentities({ store, feed, clock }: Ports) {

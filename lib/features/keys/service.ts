@@ -1,15 +1,12 @@
 import type * as v from "valibot";
-import { type Clock, parseInstant } from "../../kernel/clock.ts";
+import { parseInstant } from "../../kernel/clock.ts";
 import { invalid, notFound, orNotFound, Problem } from "../../kernel/errors.ts";
-import type { Ids } from "../../kernel/ids.ts";
 import type { Caller } from "../../kernel/operation.ts";
 import { mapLong, type PageQuery, paginateLong } from "../../kernel/page.ts";
-import type { Random } from "../../kernel/random.ts";
 import { rolesFor } from "../../kernel/roles.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
-import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
-import type { ChangeFeed } from "../events/change-feed.ts";
+import type { Core } from "../core.ts";
 import { createIdentities, hashOf } from "./identities.ts";
 import { expiryOf, rateLimitOf, refuseScopes, sharedWindowsOf } from "./new-key-limits.ts";
 import { keysRepository } from "./repository.ts";
@@ -33,12 +30,7 @@ export interface NewKey {
 /** Each key has its own rate-limit window, so the number of keys is limited. */
 const maxKeys = 100;
 
-interface Ports {
-  readonly store: Store;
-  readonly feed: ChangeFeed;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly random: Random;
+interface Ports extends Pick<Core, "store" | "feed" | "clock" | "ids" | "random"> {
   /** Option `rateLimit`, for keys without a limit of their own. */
   readonly rateLimit: number;
   /** Ends everything else that was created with the revoked keys. */

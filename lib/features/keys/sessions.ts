@@ -1,10 +1,8 @@
-import { type Clock, isoOf } from "../../kernel/clock.ts";
-import type { Random } from "../../kernel/random.ts";
+import { isoOf } from "../../kernel/clock.ts";
 import { milliseconds } from "../../kernel/text/duration.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
-import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
-import type { ChangeFeed } from "../events/change-feed.ts";
+import type { Core } from "../core.ts";
 import { hashOf, type Identity } from "./identities.ts";
 import { keysRepository } from "./repository.ts";
 import type { KeysService } from "./service.ts";
@@ -12,11 +10,7 @@ import type { KeysService } from "./service.ts";
 /** The lifetime of a session. */
 export const sessionLength = "30d";
 
-interface Ports {
-  readonly store: Store;
-  readonly feed: ChangeFeed;
-  readonly clock: Clock;
-  readonly random: Random;
+interface Ports extends Pick<Core, "store" | "feed" | "clock" | "random"> {
   readonly keys: Pick<KeysService, "identify">;
 }
 

@@ -1,17 +1,14 @@
 import type { HandedOver, Mailer } from "../../drivers/mail/contract.ts";
 import { hostOfSender } from "../../drivers/mail/sender.ts";
-import { type Clock, isoOf } from "../../kernel/clock.ts";
-import type { Ids } from "../../kernel/ids.ts";
+import { isoOf } from "../../kernel/clock.ts";
 import { discard, done, type Lease, type Outcome, snooze } from "../../kernel/job.ts";
-import type { Log } from "../../kernel/log.ts";
 import { monotonicNow } from "../../kernel/node/system.ts";
 import { redact } from "../../kernel/secrets/secret-redaction.ts";
 import { milliseconds } from "../../kernel/text/duration.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
-import type { Encryption } from "../../store/encryption.ts";
 import { contextOf } from "../../store/sealed-columns.ts";
-import type { Store } from "../../store/store.ts";
 import type { MailStatus, Row } from "../../store/tables.ts";
+import type { Core } from "../core.ts";
 import { htmlOf, type MailContent, textOf } from "./content.ts";
 import { mailsRepository } from "./repository.ts";
 
@@ -60,12 +57,7 @@ export interface MailResult {
   readonly mail_error: string | null;
 }
 
-interface Ports {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly encryption: Encryption;
-  readonly log: Log;
+interface Ports extends Pick<Core, "store" | "clock" | "ids" | "encryption" | "log"> {
   /** Undefined without a mail server. */
   readonly mailer: Mailer | undefined;
   readonly from: () => string;

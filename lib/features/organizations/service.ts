@@ -1,13 +1,10 @@
 import type * as v from "valibot";
-import type { Clock } from "../../kernel/clock.ts";
 import { orNotFound, Problem } from "../../kernel/errors.ts";
-import type { Ids } from "../../kernel/ids.ts";
 import type { Caller } from "../../kernel/operation.ts";
 import { foldCase } from "../../kernel/text/case-folding.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
-import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
-import type { ChangeFeed } from "../events/change-feed.ts";
+import type { Core } from "../core.ts";
 import type { KeysService } from "../keys/service.ts";
 import type { UsersService } from "../users/service.ts";
 import { organizationsRepository } from "./repository.ts";
@@ -15,11 +12,7 @@ import type { organizationChanges, Plan } from "./schema.ts";
 
 type Organization = Row<"organizations">;
 
-interface Ports {
-  readonly store: Store;
-  readonly feed: ChangeFeed;
-  readonly clock: Clock;
-  readonly ids: Ids;
+interface Ports extends Pick<Core, "store" | "feed" | "clock" | "ids"> {
   readonly users: UsersService;
   readonly keys: KeysService;
   /** Called in the transaction that changes a plan, to turn off features that the new plan does not include. */

@@ -1,8 +1,5 @@
 import type * as v from "valibot";
-import type { Queue } from "../../jobs/queue.ts";
-import type { Clock } from "../../kernel/clock.ts";
 import { invalid, orNotFound, Problem } from "../../kernel/errors.ts";
-import type { Ids } from "../../kernel/ids.ts";
 import { type Outcome, snoozeUntil } from "../../kernel/job.ts";
 import type { Caller } from "../../kernel/operation.ts";
 import { type PageQuery, paginate } from "../../kernel/page.ts";
@@ -10,19 +7,12 @@ import { foldCase } from "../../kernel/text/case-folding.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
 import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
-import type { Bus } from "../events/bus.ts";
-import type { ChangeFeed } from "../events/change-feed.ts";
+import type { Core } from "../core.ts";
 import { projectsRepository } from "./repository.ts";
 import type { newProject, projectChanges } from "./schema.ts";
 import { lifecycle } from "./states.ts";
 
-interface Ports {
-  readonly store: Store;
-  readonly bus: Bus;
-  readonly feed: ChangeFeed;
-  readonly clock: Clock;
-  readonly queue: Queue;
-  readonly ids: Ids;
+interface Ports extends Pick<Core, "store" | "bus" | "feed" | "clock" | "queue" | "ids"> {
   /** Option `regions`: the valid regions; undefined if any is valid. */
   readonly regions: readonly string[] | undefined;
   /** Removes a batch of a project's records; returns whether none are left. */

@@ -1,12 +1,11 @@
 import type { SimulatedOutcome } from "../../drivers/simulated-outcome.ts";
 import { notFound } from "../../kernel/errors.ts";
-import type { Ids } from "../../kernel/ids.ts";
 import type { Log } from "../../kernel/log.ts";
 import { matchesGlob } from "../../kernel/text/glob.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
 import { check } from "../../kernel/validation.ts";
-import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
+import type { Core } from "../core.ts";
 import { scenariosRepository } from "./repository.ts";
 import { fields, type Kind, kindOf, type Match, type NewScenario, newScenario } from "./schema.ts";
 
@@ -42,9 +41,7 @@ const matchesWork = (kind: Kind, work: WorkFields, { match }: Scenario) => {
   });
 };
 
-interface Ports {
-  readonly store: Store;
-  readonly ids: Ids;
+interface Ports extends Pick<Core, "store" | "ids"> {
   readonly log: Pick<Log, "warn">;
   /** Whether deployments are simulated, so that scenarios apply to them. */
   readonly takesDeployments: boolean;

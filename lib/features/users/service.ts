@@ -1,15 +1,11 @@
-import type { Clock } from "../../kernel/clock.ts";
 import { orNotFound, Problem } from "../../kernel/errors.ts";
-import type { Ids } from "../../kernel/ids.ts";
 import type { Caller } from "../../kernel/operation.ts";
 import { type PageQuery, paginateLong } from "../../kernel/page.ts";
 import type { Role } from "../../kernel/roles.ts";
 import { foldCase } from "../../kernel/text/case-folding.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
-import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
-import type { Bus } from "../events/bus.ts";
-import type { ChangeFeed } from "../events/change-feed.ts";
+import type { Core } from "../core.ts";
 import type { KeysService } from "../keys/service.ts";
 import { usersRepository } from "./repository.ts";
 import { lifecycle } from "./states.ts";
@@ -19,12 +15,7 @@ type UsersQuery = PageQuery & { readonly status?: User["status"] | undefined };
 type NewUser = Pick<User, "name" | "email" | "role"> & { readonly status?: User["status"] | undefined };
 type Changes = Partial<Pick<User, "role" | "status">>;
 
-interface Ports {
-  readonly store: Store;
-  readonly bus: Bus;
-  readonly feed: ChangeFeed;
-  readonly clock: Clock;
-  readonly ids: Ids;
+interface Ports extends Pick<Core, "store" | "bus" | "feed" | "clock" | "ids"> {
   readonly keys: KeysService;
   /** Called in the transaction that suspends or removes a user, to end what the user has left open. */
   readonly onLeave: (tx: Tx, organization_id: string, user_id: string) => Promise<void>;

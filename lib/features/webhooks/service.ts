@@ -1,13 +1,13 @@
 import type * as v from "valibot";
 import type { Outbound } from "../../drivers/outbound/outbound.ts";
-import { type Clock, isoOf } from "../../kernel/clock.ts";
+import { isoOf } from "../../kernel/clock.ts";
 import { invalid } from "../../kernel/errors.ts";
 import type { Caller } from "../../kernel/operation.ts";
 import { mapLong, type PageQuery } from "../../kernel/page.ts";
 import { milliseconds } from "../../kernel/text/duration.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
-import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
+import type { Core } from "../core.ts";
 import { asSecrets, keptHeaders, shownHeaders } from "../deliveries/custom-headers.ts";
 import type { Settings } from "../deliveries/delivery-format.ts";
 import type { Endpoints } from "../deliveries/service.ts";
@@ -35,9 +35,7 @@ const configOf = (url: string, headers: object, previous_until?: string): { [K i
   return { url, ...(names.length > 0 && { headers: names }), ...(previous_until !== undefined && { previous_until }) };
 };
 
-interface Ports {
-  readonly store: Store;
-  readonly clock: Clock;
+interface Ports extends Pick<Core, "store" | "clock"> {
   readonly endpoints: Endpoints;
   readonly outbound: Pick<Outbound, "checkUrl">;
 }
