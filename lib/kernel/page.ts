@@ -84,40 +84,30 @@ interface LongOptions<R> {
   readonly weigh?: (row: R) => number;
 }
 
-const scopeOf = (list: string, filters: object) => `${list} ${JSON.stringify(filters)}`;
-
-/**
- * Reads one page of a list. The cursor is opaque and bound to the list, the organization and the filters: a cursor of
- * another list, or a modified one, is a 422.
- */
-export async function paginate<F extends object, R extends { id: string } | JsonText>(
+/** Reads one page of a list. Its pages have 20 items by default. */
+export const paginate = <F extends object, R extends { id: string } | JsonText>(
   query: PageQuery,
   list: string,
   filters: F,
   source: ListSource<F, R>,
-): Promise<Page<R>> {
-  const scope = scopeOf(list, filters);
-  const position = positionOf(query.cursor, scope, query.per_page ?? defaultSize);
-  const { page, per_page } = position;
-  const rows = await source.rows(filters, position);
-  const data = rows.slice(0, per_page);
-  const last = rows.length > data.length ? data.at(-1) : undefined;
-  const next_cursor = last ? cursorOf(idOf(last), page + 1, scope) : null;
-  return { data, page, per_page, next_cursor, total: () => source.total(filters) };
-}
+): Promise<Page<R>> => readWhole(paginateLong(query, list, filters, source, { isPaged: true }));
 
-const idOf = (row: { id: string } | JsonText): string => (typeof row === "string" ? JSON.parse(row).id : row.id);
+const keyOf = <R>(row: R | undefined, key: string) =>
+  String(Object(typeof row === "string" ? JSON.parse(row) : row)[key]);
 
-/** The same for lists that may be long. */
-export function paginateLong<F extends object, R extends object>(
+/**
+ * A list that may be long, or a page of it. The cursor is opaque and bound to the list, the organization and the
+ * filters: a cursor of another list, or a modified one, is a 422.
+ */
+export function paginateLong<F extends object, R extends object | JsonText>(
   query: PageQuery,
   list: string,
   filters: F,
   source: ListSource<F, R>,
   options: LongOptions<R> = {},
 ): LongList<R> {
-  const { key = "id" as keyof R & string, isPaged, first = 128, most = Number.POSITIVE_INFINITY, weigh } = options;
-  const scope = scopeOf(list, filters);
+  const { key = "id", isPaged, first = 128, most = Number.POSITIVE_INFINITY, weigh } = options;
+  const scope = `${list} ${JSON.stringify(filters)}`;
   const isWhole = !isPaged && query.per_page === undefined && query.cursor === undefined;
   const position = positionOf(query.cursor, scope, query.per_page ?? defaultSize);
   const { page } = position;
@@ -133,9 +123,9 @@ export function paginateLong<F extends object, R extends object>(
       const items = rows.slice(0, weigh ? lightest(rows, per_page, weigh) : per_page);
       const hasMore = rows.length > items.length;
       count += items.length;
-      after = String(items.at(-1)?.[key]);
+      after = hasMore ? keyOf(items.at(-1), key) : undefined;
       if (hasMore && count < wanted) return { items, end: undefined };
-      const next_cursor = hasMore && !isWhole ? cursorOf(after, page + 1, scope) : null;
+      const next_cursor = after !== undefined && !isWhole ? cursorOf(after, page + 1, scope) : null;
       return { items, end: { page, per_page: isWhole ? count : position.per_page, next_cursor } };
     };
   };
