@@ -36,16 +36,14 @@ export interface Ids extends Snapshotable {
 export function createIds(clock: Clock, random: Random, after?: string): Ids {
   let last = -1;
   let tail = new Uint8Array(16);
-  /** All but the last digit: 31 of 32 identifiers change only the last one. */
-  let stem = "";
-  const write = () => {
-    stem = timeOf(last);
-    for (const digit of tail.subarray(0, 15)) stem += crockford[digit];
-  };
   const set = (at: number, digits: Iterable<number>) => {
     last = at;
     tail = Uint8Array.from(digits);
-    write();
+  };
+  const written = () => {
+    let text = timeOf(last);
+    for (const digit of tail) text += crockford[digit];
+    return text;
   };
   // The highest bit of the first digit stays free, so that counting up never overflows within a millisecond.
   const renew = (now: number) =>
@@ -57,7 +55,6 @@ export function createIds(clock: Clock, random: Random, after?: string): Ids {
     for (let i = place; i >= 0; i--) {
       if (tail[i] !== 31) {
         tail[i] = (tail[i] ?? 0) + 1;
-        if (i < 15) write();
         return;
       }
       tail[i] = 0;
@@ -79,11 +76,10 @@ export function createIds(clock: Clock, random: Random, after?: string): Ids {
       const now = clock.now();
       if (now > last) renew(now);
       else count();
-      return `${prefix}_${stem}${crockford[tail[15] ?? 0]}`;
+      return `${prefix}_${written()}`;
     },
     follow(id) {
-      const own = last < 0 ? "" : `${stem}${crockford[tail[15] ?? 0]}`;
-      if (id.slice(id.indexOf("_") + 1) > own) follow(id);
+      if (last < 0 || id.slice(id.indexOf("_") + 1) > written()) follow(id);
     },
     save: () => ({ last, tail: [...tail] }),
     load(saved) {
