@@ -106,6 +106,9 @@ export const paging = (most = 100) => ({
   cursor: v.optional(field(cursor, "The `next_cursor` of the previous page. Without it, the first page.")),
 });
 
+/** The query of a list without filters. */
+export const pageQuery = v.object(paging());
+
 /** An object without unknown fields: a misspelt field is refused with the list of known names. */
 export const record = <const E extends v.ObjectEntries>(entries: E) => {
   const names = Object.keys(entries);

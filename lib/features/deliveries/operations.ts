@@ -1,6 +1,7 @@
 import { operationsOf } from "../../kernel/operation.ts";
+import { pageQuery } from "../../kernel/validation.ts";
 import type { DeliveryApi } from "./delivery-api.ts";
-import { deliveriesQuery, delivery, deliveryDetail, recovered, recovery } from "./schema.ts";
+import { delivery, deliveryDetail, recovered, recovery } from "./schema.ts";
 import type { Family } from "./service.ts";
 
 const operation = operationsOf<{ deliveries: DeliveryApi }>();
@@ -28,7 +29,7 @@ export const deliveryOperations = (family: Family) => {
       route: `GET /${feature}/{id}/deliveries`,
       needs: `${feature}:read`,
       answers: "list",
-      query: deliveriesQuery,
+      query: pageQuery,
       result: delivery,
       run: ({ params, query }, { deliveries }, caller) => deliveries.list(family, caller, params.id, query),
     }),

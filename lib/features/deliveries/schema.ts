@@ -3,7 +3,7 @@ import { parseEndpointUrl } from "../../drivers/outbound/target.ts";
 import { parseInstant } from "../../kernel/clock.ts";
 import { field } from "../../kernel/field.ts";
 import { listOf } from "../../kernel/size-limits.ts";
-import { datetime, documentedAs, id, paging, rulesInForce, textOf } from "../../kernel/validation.ts";
+import { datetime, documentedAs, id, rulesInForce, textOf } from "../../kernel/validation.ts";
 import { catalog, type EventName } from "../events/catalog.ts";
 import { lifecycle } from "./states.ts";
 
@@ -67,7 +67,15 @@ export const deliveryDetail = field(
   "A delivery with what it sends.",
 );
 
-export const deliveriesQuery = v.object(paging());
+/** The arguments of the job that ends a simulated timeout. `rung` is null for a redelivery. */
+export const openAttempt = v.object({
+  delivery_id: v.string(),
+  number: v.number(),
+  rung: v.nullable(v.number()),
+  at: v.string(),
+  error: v.nullable(v.string()),
+  duration_ms: v.number(),
+});
 export const recovery = v.object({
   since: field(
     v.pipe(

@@ -1,6 +1,6 @@
 import { operationsOf } from "../../kernel/operation.ts";
-import { logEntry, logsQuery } from "../../kernel/validation.ts";
-import { environment, environmentChanges, environmentPatch, environmentsQuery, scheduleRun } from "./schema.ts";
+import { logEntry, logsQuery, pageQuery } from "../../kernel/validation.ts";
+import { environment, environmentChanges, environmentPatch, scheduleRun } from "./schema.ts";
 import type { EnvironmentsService } from "./service.ts";
 
 const operation = operationsOf<{ environments: EnvironmentsService }>();
@@ -15,7 +15,7 @@ export const environmentsOperations = [
     route: "GET /projects/{id}/environments",
     needs: "deployments:read",
     answers: "list",
-    query: environmentsQuery,
+    query: pageQuery,
     result: environment,
     run: ({ params, query }, { environments }, caller) => environments.list(caller, params.id, query),
   }),
@@ -76,7 +76,7 @@ export const environmentsOperations = [
     route: "GET /projects/{id}/environments/{name}/runs",
     needs: "deployments:read",
     answers: "list",
-    query: environmentsQuery,
+    query: pageQuery,
     result: scheduleRun,
     run: ({ params, query }, { environments }, caller) => environments.runs(caller, params.id, params.name, query),
   }),

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { field, optionalField } from "../../kernel/field.ts";
 import { redaction } from "../../kernel/secrets/secret-values.ts";
-import { datetime, id, paging, textLike } from "../../kernel/validation.ts";
+import { datetime, id, textLike } from "../../kernel/validation.ts";
 import { allVariables, otherFields, singleVariables, storedSecret } from "./rules.ts";
 import { ofRelease } from "./running-schema.ts";
 
@@ -116,4 +116,3 @@ export const scheduleRun = v.object({
   ended_at: field(v.nullable(datetime()), "When it ended; null while it runs."),
   exit_code: field(v.nullable(v.number()), "The exit code; null while it runs, and if a signal or a limit ended it."),
 });
-export const environmentsQuery = v.object(paging());

@@ -1,6 +1,6 @@
 import { operationsOf } from "../../kernel/operation.ts";
-import { awaitable } from "../../kernel/validation.ts";
-import { generation, generationsQuery, newGeneration, usage, usageQuery } from "./schema.ts";
+import { awaitable, pageQuery } from "../../kernel/validation.ts";
+import { generation, newGeneration, usage, usageQuery } from "./schema.ts";
 import type { GenerationsService } from "./service.ts";
 
 const operation = operationsOf<{ generations: GenerationsService }>();
@@ -15,7 +15,7 @@ export const generationsOperations = [
     route: "GET /generations",
     needs: "generations:read",
     answers: "list",
-    query: generationsQuery,
+    query: pageQuery,
     result: generation,
     run: ({ query }, { generations }, caller) => generations.list(caller, query),
   }),

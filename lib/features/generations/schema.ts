@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { parseInstant } from "../../kernel/clock.ts";
 import { field, optionalField } from "../../kernel/field.ts";
-import { documentedAs, id, paging, text } from "../../kernel/validation.ts";
+import { documentedAs, id, text } from "../../kernel/validation.ts";
 import { modelOf } from "./models.ts";
 
 /** The values of the option `generations.finishedStatus`: the name that the API gives the finished state. */
@@ -60,8 +60,6 @@ export const newGeneration = v.pipe(
   v.lazy((body) => modelOf(idOf(body)).input),
   documentedAs(modelOf("").input),
 );
-
-export const generationsQuery = v.object(paging());
 
 const day = v.pipe(
   text(),

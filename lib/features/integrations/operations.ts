@@ -1,5 +1,6 @@
 import { operationsOf } from "../../kernel/operation.ts";
-import { integration, integrationChanges, integrationItem, integrationsQuery, newIntegration } from "./schema.ts";
+import { pageQuery } from "../../kernel/validation.ts";
+import { integration, integrationChanges, integrationItem, newIntegration } from "./schema.ts";
 import type { IntegrationsService } from "./service.ts";
 
 const operation = operationsOf<{ integrations: IntegrationsService }>();
@@ -30,7 +31,7 @@ export const integrationsOperations = [
     needs: "integrations:read",
     answers: "list",
     specified: true,
-    query: integrationsQuery,
+    query: pageQuery,
     result: integrationItem,
     run: ({ query }, { integrations }, caller) => integrations.list(caller, query),
   }),

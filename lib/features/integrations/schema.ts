@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { field, optionalField } from "../../kernel/field.ts";
-import { datetime, documentedAs, id, oneOf, paging } from "../../kernel/validation.ts";
+import { datetime, documentedAs, id, oneOf } from "../../kernel/validation.ts";
 import { endpointLifecycle } from "../deliveries/states.ts";
 import { integrationTypes, type Type } from "./integration-types.ts";
 
@@ -50,4 +50,3 @@ export const integrationChanges = v.object({
     "`inactive` stops it, `active` starts it. Left out, it stays.",
   ),
 });
-export const integrationsQuery = v.object(paging());

@@ -1,5 +1,6 @@
 import { operationsOf } from "../../kernel/operation.ts";
-import { acceptance, invitation, invitationsQuery, member, newInvitation } from "./schema.ts";
+import { pageQuery } from "../../kernel/validation.ts";
+import { acceptance, invitation, member, newInvitation } from "./schema.ts";
 import type { InvitationsService } from "./service.ts";
 
 const operation = operationsOf<{ invitations: InvitationsService }>();
@@ -29,7 +30,7 @@ export const invitationsOperations = [
     route: "GET /invitations",
     needs: "users:read",
     answers: "list",
-    query: invitationsQuery,
+    query: pageQuery,
     result: invitation,
     run: async ({ query }, { invitations }, caller) => invitations.list(caller, query),
   }),

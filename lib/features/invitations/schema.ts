@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { field } from "../../kernel/field.ts";
 import { roles } from "../../kernel/roles.ts";
-import { datetime, email, id, paging, textOf } from "../../kernel/validation.ts";
+import { datetime, email, id, textOf } from "../../kernel/validation.ts";
 import { displayName, role, user } from "../users/schema.ts";
 
 export const invitation = field(
@@ -32,4 +32,3 @@ export const member = field(
   v.object({ ...user.entries, api_key: field(v.string(), "A first API key, shown only here.") }),
   "The new user of an accepted invitation, with a first API key.",
 );
-export const invitationsQuery = v.object(paging());

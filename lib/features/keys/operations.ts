@@ -1,6 +1,7 @@
 import { operationsOf } from "../../kernel/operation.ts";
 import { roles } from "../../kernel/roles.ts";
-import { apiKey, apiKeysQuery, keyRevocation, madeApiKey, newApiKey } from "./schema.ts";
+import { pageQuery } from "../../kernel/validation.ts";
+import { apiKey, keyRevocation, madeApiKey, newApiKey } from "./schema.ts";
 import type { KeysService } from "./service.ts";
 
 const operation = operationsOf<{ keys: KeysService }>();
@@ -15,7 +16,7 @@ export const keysOperations = [
     route: "GET /api-keys",
     needs: "users:read",
     answers: "list",
-    query: apiKeysQuery,
+    query: pageQuery,
     result: apiKey,
     run: ({ query }, { keys }, caller) => keys.list(caller, query),
   }),

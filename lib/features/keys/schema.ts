@@ -2,16 +2,7 @@ import * as v from "valibot";
 import { field, optionalField } from "../../kernel/field.ts";
 import { scopes } from "../../kernel/roles.ts";
 import { listOf } from "../../kernel/size-limits.ts";
-import {
-  datetime,
-  id,
-  instantText,
-  paging,
-  querySwitch,
-  textLike,
-  textOf,
-  wholeNumber,
-} from "../../kernel/validation.ts";
+import { datetime, id, instantText, querySwitch, textLike, textOf, wholeNumber } from "../../kernel/validation.ts";
 
 /** The value of a key in tests. It may be short. */
 export const fixedKey = textLike(
@@ -74,4 +65,3 @@ export const keyRevocation = v.object({
     "`true` also revokes the keys that this key created, and the keys that those created; `false` by default.",
   ),
 });
-export const apiKeysQuery = v.object(paging());

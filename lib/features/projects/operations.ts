@@ -1,5 +1,6 @@
 import { operationsOf } from "../../kernel/operation.ts";
-import { newProject, project, projectChanges, projectsQuery } from "./schema.ts";
+import { pageQuery } from "../../kernel/validation.ts";
+import { newProject, project, projectChanges } from "./schema.ts";
 import type { ProjectsService } from "./service.ts";
 
 const operation = operationsOf<{ projects: ProjectsService }>();
@@ -15,7 +16,7 @@ export const projectsOperations = [
     needs: "projects:read",
     answers: "list",
     specified: true,
-    query: projectsQuery,
+    query: pageQuery,
     result: project,
     run: ({ query }, { projects }, caller) => projects.list(caller, query),
   }),

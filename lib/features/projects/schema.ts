@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { field, optionalField } from "../../kernel/field.ts";
-import { datetime, id, paging, text, textLike, textOf } from "../../kernel/validation.ts";
+import { datetime, id, text, textLike, textOf } from "../../kernel/validation.ts";
 import { lifecycle } from "./states.ts";
 
 export const project = field(
@@ -37,5 +37,3 @@ export const projectChanges = v.object({
   region: optionalField(text(), "The project's own region; another one is refused. It may be left out."),
   description: described("A text for people. Empty or null removes it; left out, it stays."),
 });
-
-export const projectsQuery = v.object(paging());

@@ -1,5 +1,6 @@
 import { operationsOf } from "../../kernel/operation.ts";
-import { newWebhook, webhook, webhookChanges, webhooksQuery } from "./schema.ts";
+import { pageQuery } from "../../kernel/validation.ts";
+import { newWebhook, webhook, webhookChanges } from "./schema.ts";
 import type { WebhooksService } from "./service.ts";
 
 const operation = operationsOf<{ webhooks: WebhooksService }>();
@@ -29,7 +30,7 @@ export const webhooksOperations = [
     needs: "webhooks:read",
     answers: "list",
     specified: true,
-    query: webhooksQuery,
+    query: pageQuery,
     result: webhook,
     run: ({ query }, { webhooks }, caller) => webhooks.list(caller, query),
   }),

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { field, optionalField } from "../../kernel/field.ts";
 import { milliseconds, parseDuration } from "../../kernel/text/duration.ts";
-import { datetime, id, oneOf, paging } from "../../kernel/validation.ts";
+import { datetime, id, oneOf } from "../../kernel/validation.ts";
 import { headersRule } from "../deliveries/custom-headers.ts";
 import { eventsRule, secretRule, urlRule } from "../deliveries/schema.ts";
 import { endpointLifecycle } from "../deliveries/states.ts";
@@ -52,4 +52,3 @@ export const webhookChanges = v.object({
     "`inactive` stops deliveries, `active` starts them. Left out, it stays.",
   ),
 });
-export const webhooksQuery = v.object(paging());
