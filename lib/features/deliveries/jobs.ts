@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { jobsOf } from "../../kernel/job.ts";
 import type { Outbox } from "./outbox.ts";
+import { openAttempt } from "./schema.ts";
 import type { Endpoints } from "./service.ts";
 
 const job = jobsOf<{ endpoints: Endpoints; outbox: Outbox }>();
@@ -18,14 +19,7 @@ export const deliveriesJobs = [
   }),
   job({
     kind: "deliveries.end",
-    args: v.object({
-      delivery_id: v.string(),
-      number: v.number(),
-      rung: v.nullable(v.number()),
-      at: v.string(),
-      error: v.nullable(v.string()),
-      duration_ms: v.number(),
-    }),
+    args: openAttempt,
     run: (attempt, { outbox }) => outbox.end(attempt),
   }),
   job({

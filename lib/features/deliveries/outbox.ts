@@ -1,3 +1,4 @@
+import type * as v from "valibot";
 import { lowestId } from "../../kernel/ids.ts";
 import { discard, done, type Lease, type Outcome, snooze, snoozeUntil } from "../../kernel/job.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
@@ -10,6 +11,7 @@ import type { DeliveryFormat } from "./delivery-format.ts";
 import { endpointsRepository } from "./endpoint-repository.ts";
 import { createRedeliveries } from "./redeliveries.ts";
 import { concurrency, deliveriesRepository } from "./repository.ts";
+import type { openAttempt } from "./schema.ts";
 import type { Endpoints } from "./service.ts";
 
 type Delivery = Row<"deliveries">;
@@ -23,17 +25,6 @@ interface Ports extends Pick<Core, "store" | "bus" | "feed" | "clock" | "ids" | 
   readonly projectName: (tx: Tx, organization_id: string, project_id: string) => Promise<string | undefined>;
   /** How long deliveries and their attempts are stored. */
   readonly retention_ms: number;
-}
-
-/** The arguments of the job that ends a simulated timeout. */
-export interface OpenAttempt {
-  readonly delivery_id: string;
-  readonly number: number;
-  /** Null for a redelivery. */
-  readonly rung: number | null;
-  readonly at: string;
-  readonly error: string | null;
-  readonly duration_ms: number;
 }
 
 export type Outbox = ReturnType<typeof createOutbox>;
@@ -214,7 +205,14 @@ export function createOutbox(ports: Ports) {
     },
 
     /** The job `deliveries.end`: ends a simulated timeout. */
-    async end({ delivery_id, number, rung, at, error, duration_ms }: OpenAttempt): Promise<Outcome> {
+    async end({
+      delivery_id,
+      number,
+      rung,
+      at,
+      error,
+      duration_ms,
+    }: v.InferOutput<typeof openAttempt>): Promise<Outcome> {
       const delivery = await deliveries().forJob({ id: delivery_id });
       if (!delivery) return discard("the delivery or its endpoint was removed");
       const sent = { status: null, response: null, error, duration_ms };
