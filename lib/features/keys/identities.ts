@@ -38,6 +38,12 @@ interface Use {
 
 type Ports = Pick<Core, "store" | "feed" | "clock">;
 
+/** Makes a function that says whether no rights have changed since, in any process. */
+export function rightsWatch({ feed, store }: Pick<Core, "feed" | "store">): () => boolean {
+  const [rights, others] = [feed.rightsChanges(), store.engine.foreignCommitVersion()];
+  return () => feed.rightsChanges() === rights && store.engine.foreignCommitVersion() === others;
+}
+
 /** Finds the callers of keys and notes when keys were last used. Revocation takes effect at once, in all processes. */
 export function createIdentities({ store, feed, clock }: Ports) {
   const keys = store.using(keysRepository);
@@ -73,7 +79,7 @@ export function createIdentities({ store, feed, clock }: Ports) {
   };
 
   const read = async (token: string, tx?: Tx): Promise<Identity | undefined> => {
-    const [rights, others] = [feed.rightsChanges(), store.engine.foreignCommitVersion()];
+    const isUnchanged = rightsWatch({ feed, store });
     const row = await keys(tx).identify({ hash: hashOf(token) });
     if (row?.status !== "active" || hasExpired(row.expires_at)) return undefined;
     const { organization_id, user_id, role, key_id, expires_at } = row;
@@ -82,8 +88,7 @@ export function createIdentities({ store, feed, clock }: Ports) {
       caller: { organization_id, user_id, role, key_id, scopes: JSON.parse(row.scopes) as string[] },
       windows: windowsOf(key_id, row.rate_limit, row.shared_windows),
       expires_at,
-      isCurrent: () =>
-        feed.rightsChanges() === rights && store.engine.foreignCommitVersion() === others && !hasExpired(expires_at),
+      isCurrent: () => isUnchanged() && !hasExpired(expires_at),
       noted_ms: last === null ? Number.NEGATIVE_INFINITY : Date.parse(last),
     };
     noteUse(identity);

@@ -3,7 +3,7 @@ import { milliseconds } from "../../kernel/text/duration.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
 import type { Row } from "../../store/tables.ts";
 import type { Core } from "../core.ts";
-import { hashOf, type Identity } from "./identities.ts";
+import { hashOf, type Identity, rightsWatch } from "./identities.ts";
 import { keysRepository } from "./repository.ts";
 import type { KeysService } from "./service.ts";
 
@@ -26,7 +26,7 @@ export function createSessions({ store, feed, clock, random, keys }: Ports) {
 
   /** The caller of a session; undefined if it has ended for any reason. Does not count as a use of the key. */
   const identify = async (token: string, tx?: Tx): Promise<Identity | undefined> => {
-    const [rights, others] = [feed.rightsChanges(), store.engine.foreignCommitVersion()];
+    const isUnchanged = rightsWatch({ feed, store });
     const row = await rows(tx).identifySession({ hash: hashOf(token) });
     if (row?.status !== "active" || row.api_key_id !== row.key_id) return undefined;
     const { organization_id, user_id, role, key_id, key_expires_at } = row;
@@ -38,8 +38,7 @@ export function createSessions({ store, feed, clock, random, keys }: Ports) {
       caller: { organization_id, user_id, role, key_id: key_id ?? "", scopes },
       windows: [],
       expires_at,
-      isCurrent: () =>
-        feed.rightsChanges() === rights && store.engine.foreignCommitVersion() === others && !hasExpired(),
+      isCurrent: () => isUnchanged() && !hasExpired(),
     };
   };
 
