@@ -1,9 +1,9 @@
 import * as v from "valibot";
 import { invalid } from "../../kernel/errors.ts";
+import { redaction } from "../../kernel/secrets/secret-values.ts";
 import { ofFewFields } from "../../kernel/size-limits.ts";
 import { parseUrl } from "../../kernel/text/url.ts";
 import { documentedAs, textLike } from "../../kernel/validation.ts";
-import { redacted } from "./response-redaction.ts";
 
 /** An endpoint's custom headers, sent with every attempt, such as credentials for a receiver behind a gateway. */
 type Headers = Readonly<Record<string, string>>;
@@ -58,7 +58,7 @@ export const headersIn = (secrets: Headers): Headers =>
 
 /** The field `headers` of answers, without values; left out if the endpoint has none. */
 export const shownHeaders = (names: readonly string[]): { headers?: Headers } =>
-  names.length === 0 ? {} : { headers: Object.fromEntries(names.map((one) => [one, redacted])) };
+  names.length === 0 ? {} : { headers: Object.fromEntries(names.map((one) => [one, redaction])) };
 
 /**
  * The headers after a change. `[redacted]` keeps a stored value. A change of the origin drops stored values: callers
@@ -71,10 +71,10 @@ export function keptHeaders(
 ): Headers {
   const stored = new Map(Object.entries(headersIn(secrets)).map(([one, text]) => [one.toLowerCase(), text]));
   const moves = parseUrl(from)?.origin !== parseUrl(to)?.origin;
-  const wanted = given ?? Object.fromEntries(Object.keys(headersIn(secrets)).map((one) => [one, redacted]));
+  const wanted = given ?? Object.fromEntries(Object.keys(headersIn(secrets)).map((one) => [one, redaction]));
   return Object.fromEntries(
     Object.entries(wanted).map(([one, text]) => {
-      if (text !== redacted) return [one, text];
+      if (text !== redaction) return [one, text];
       const kept = stored.get(one.toLowerCase());
       if (kept === undefined) throw invalid(`${field}.${one}`, "must be the value: there is no stored value to keep");
       if (moves) throw invalid(`${field}.${one}`, "must be given again for a URL of another origin");

@@ -1,8 +1,8 @@
+import { redaction } from "../../kernel/secrets/secret-values.ts";
 import { version } from "../../kernel/version.ts";
 import type { Row } from "../../store/tables.ts";
 import { headersIn } from "./custom-headers.ts";
 import type { DeliveryFormat, Settings } from "./delivery-format.ts";
-import { redacted } from "./response-redaction.ts";
 import { standardHeaders } from "./signature.ts";
 
 export interface DeliveryRequest {
@@ -58,9 +58,9 @@ export function withoutSecrets(
   const isHidden = (name: string, value: string) =>
     Object.hasOwn(own, name) || all.includes(value) || (!showsSignature && /-signature(-previous)?$/.test(name));
   return {
-    url: all.includes(url) ? `${new URL(url).origin}/${redacted}` : url,
+    url: all.includes(url) ? `${new URL(url).origin}/${redaction}` : url,
     headers: Object.fromEntries(
-      Object.entries(headers).map(([name, value]) => [name, isHidden(name, value) ? redacted : value]),
+      Object.entries(headers).map(([name, value]) => [name, isHidden(name, value) ? redaction : value]),
     ),
     body,
   };

@@ -1,14 +1,14 @@
 import { maxExcerpt } from "../../drivers/outbound/http-response.ts";
+import { redaction } from "../../kernel/secrets/secret-values.ts";
 import { parseUrl } from "../../kernel/text/url.ts";
 
-export const redacted = "[redacted]";
 /** Shorter secrets are not redacted: three characters or fewer occur in any text. */
 const shortest = 4;
 
 /** Removes a partial secret at the end of a response that was cut for storage. */
 function withoutCut(secret: string, text: string): string {
   for (let length = Math.min(secret.length - 1, text.length); length >= shortest; length--)
-    if (text.endsWith(secret.slice(0, length))) return text.slice(0, -length) + redacted;
+    if (text.endsWith(secret.slice(0, length))) return text.slice(0, -length) + redaction;
   return text;
 }
 
@@ -27,7 +27,7 @@ export function redactor(secrets: Readonly<Record<string, string>>): (response: 
     if (response === null) return null;
     // A character that crosses the limit is left out, so a cut text may be up to three bytes shorter.
     const isCut = Buffer.byteLength(response) >= maxExcerpt - 3;
-    const whole = hidden.reduce((text, word) => text.replaceAll(word, redacted), response);
+    const whole = hidden.reduce((text, word) => text.replaceAll(word, redaction), response);
     return isCut ? hidden.reduce((text, word) => withoutCut(word, text), whole) : whole;
   };
 }

@@ -1,4 +1,4 @@
-const hidden = "[redacted]";
+import { redaction as hidden } from "./secret-values.ts";
 
 /** Matches field names of secrets, such as `client_secret`, `X-Gitlab-Token` and `api-key`. */
 const secretive =
