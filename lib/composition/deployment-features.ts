@@ -4,19 +4,16 @@ import { createTextRecords } from "../drivers/outbound/text-records.ts";
 import type { Core } from "../features/core.ts";
 import type { Endpoints } from "../features/deliveries/service.ts";
 import { createCommitStatuses } from "../features/deployments/commit-statuses.ts";
-import { createProjectRemoval } from "../features/deployments/project-removal.ts";
 import { createRollout } from "../features/deployments/rollout.ts";
-import { deploymentsService } from "../features/deployments/service.ts";
+import { type DeploymentsService, deploymentsService } from "../features/deployments/service.ts";
 import { createStoredReleases, type StoredReleases } from "../features/deployments/stored-releases.ts";
 import { createDomains } from "../features/environments/domains.ts";
 import type { Environment, LiveApps } from "../features/environments/live-apps.ts";
 import { noLiveApps } from "../features/environments/no-live-apps.ts";
-import { createEnvironmentRemoval } from "../features/environments/project-removal.ts";
-import { environmentsService } from "../features/environments/service.ts";
+import { type EnvironmentsService, environmentsService } from "../features/environments/service.ts";
 import { driverVariables } from "../features/environments/stored-variables.ts";
 import { createOpenPreviews } from "../features/integrations/open-previews.ts";
 import { previewsService } from "../features/integrations/previews.ts";
-import { integrationsOfRemovedProject } from "../features/integrations/project-removal.ts";
 import type { CrashMail } from "../features/mails/crash-mail.ts";
 import type { CodeHostRights } from "../features/organizations/code-host-rights.ts";
 import { type ProjectName, projectsService } from "../features/projects/service.ts";
@@ -116,22 +113,26 @@ export function createDeploying(ports: DeployingPorts, settings: Settings) {
   const rollout = createRollout({ ...ports, ...read, apps, concurrency, concurrencyLimit, autoRollback, statuses });
   apps.onBack(rollout.resume);
   const openPreviews = createOpenPreviews(ports);
-  const turnOffIntegrations = integrationsOfRemovedProject(ports.endpoints);
-  const removeDeployments = createProjectRemoval(ports);
-  const removeEnvironments = createEnvironmentRemoval({ ...ports, previews: openPreviews });
   const projects = projectsService({
     ...ports,
     regions: settings.regions,
     removeContents: async (tx: Tx, id: string) =>
-      (await removeDeployments(tx, id)) && (await apps.removeBatch(tx, id)) && removeEnvironments(tx, id),
+      (await deployments.removeBatch(tx, id)) && (await apps.removeBatch(tx, id)) && environments.removeBatch(tx, id),
     async onRemove(tx, key) {
       await apps.projectRemoved(tx, key.id);
-      await turnOffIntegrations(tx, key);
+      await ports.endpoints.projectRemoved(tx, key);
     },
     onRemoved: rollout.startReady,
   });
-  const environments = environmentsService({ ...ports, projects, apps, domains, rollout, previews: openPreviews });
-  const deployments = deploymentsService({
+  const environments: EnvironmentsService = environmentsService({
+    ...ports,
+    projects,
+    apps,
+    domains,
+    rollout,
+    previews: openPreviews,
+  });
+  const deployments: DeploymentsService = deploymentsService({
     ...ports,
     projects,
     environments,

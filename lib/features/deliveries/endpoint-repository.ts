@@ -42,15 +42,6 @@ export function endpointsRepository(query: Queries) {
     ofType: query.all((db, p: { type: Row<"endpoints">["type"] }) =>
       db.selectFrom("endpoints").selectAll().where("type", "=", p.type).orderBy("id"),
     ),
-    ofFamily: query.all(
-      (db, p: OfFamily) =>
-        db
-          .selectFrom("endpoints")
-          .selectAll()
-          .where(equal(p, "organization_id", "family"))
-          .orderBy("id"),
-      "shared",
-    ),
     /** For every organization, because jobs work for them all. */
     forJob: query.find("endpoints", ["id"]),
   };

@@ -62,6 +62,19 @@ export function createEndpoints({ store, clock, ids, queue, feed, encryption }: 
     return epoch;
   };
 
+  /**
+   * Turns an endpoint off on behalf of the service: a delivery was abandoned, the plan no longer includes the endpoint,
+   * or its project was deleted.
+   */
+  const deactivate = async (tx: Tx, row: Endpoint) => {
+    const epoch = await startEpoch(tx, row);
+    await endpoints(tx).update({ ...row, epoch, status: endpointLifecycle.moves.deactivate.to });
+    publish(tx, row);
+  };
+
+  const codeHostsOf = async ({ organization_id }: Pick<Endpoint, "organization_id">, tx?: Tx) =>
+    (await endpoints(tx).ofOrganization({ organization_id })).filter(isCodeHost);
+
   const senders = new Map<string, Set<AbortController>>();
   const abortRequests = (id: string) => {
     for (const sender of senders.get(id) ?? []) sender.abort("the endpoint was deleted");
@@ -127,9 +140,12 @@ export function createEndpoints({ store, clock, ids, queue, feed, encryption }: 
       return found && isCodeHost(found) ? found : undefined;
     },
     codeHosts: () => endpoints().ofType({ type: "code_host" }),
-    async codeHostsOf({ organization_id }: Pick<Endpoint, "organization_id">, tx?: Tx) {
-      const its = await endpoints(tx).ofFamily({ organization_id, family: "integration" });
-      return its.filter(isCodeHost);
+    codeHostsOf,
+
+    /** Turns off the code hosts of a deleted project: they would accept pushes and deploy none. */
+    async projectRemoved(tx: Tx, { organization_id, id }: Key) {
+      for (const row of await codeHostsOf({ organization_id }, tx))
+        if (row.status === "active" && configOf(row).project_id === id) await deactivate(tx, row);
     },
 
     /**
@@ -156,15 +172,7 @@ export function createEndpoints({ store, clock, ids, queue, feed, encryption }: 
         (row) => row.family === family && row.status === "active",
       ),
 
-    /**
-     * Turns an endpoint off on behalf of the service: a delivery was abandoned, the plan no longer includes the
-     * endpoint, or its project was deleted.
-     */
-    async deactivate(tx: Tx, row: Endpoint) {
-      const epoch = await startEpoch(tx, row);
-      await endpoints(tx).update({ ...row, epoch, status: endpointLifecycle.moves.deactivate.to });
-      publish(tx, row);
-    },
+    deactivate,
 
     /**
      * "Deleting stops what is pending at once": an endpoint with more than one batch is hidden, and a job deletes its

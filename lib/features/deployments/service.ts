@@ -23,7 +23,7 @@ import { isStepped, storedOutcome } from "../scenarios/stored-outcome.ts";
 import { createCancellation } from "./cancellation.ts";
 import { followLogs, withoutControlCharacters } from "./logs.ts";
 import { createPushes } from "./pushes.ts";
-import { deploymentsRepository } from "./repository.ts";
+import { deploymentBatch, deploymentsRepository, logBatch } from "./repository.ts";
 import type { Rollout } from "./rollout.ts";
 import type { deploymentsQuery, newDeployment } from "./schema.ts";
 import type { DeploymentOrder, Source } from "./source.ts";
@@ -193,6 +193,12 @@ export function deploymentsService(ports: Ports) {
           ...bus.prefetch(tx, caller.organization_id),
         ],
       ),
+
+    /** Removes a batch of a deleted project's deployments, after their logs. Returns whether none are left. */
+    async removeBatch(tx: Tx, project_id: string): Promise<boolean> {
+      if ((await deployments(tx).removeLogBatch({ project_id })) === logBatch) return false;
+      return (await deployments(tx).removeBatch({ project_id })) < deploymentBatch;
+    },
 
     cancel: (caller: Caller, id: string) => store.transaction(caller, async (tx) => view(await cancel(tx, caller, id))),
 

@@ -11,7 +11,7 @@ import type { ProjectsService } from "../projects/service.ts";
 import type { Domains } from "./domains.ts";
 import type { AppKey, LiveApps } from "./live-apps.ts";
 import { hashed, protectColumn, runView } from "./protection.ts";
-import { environmentsRepository } from "./repository.ts";
+import { batch, environmentsRepository } from "./repository.ts";
 import type { variables } from "./rules.ts";
 import { type environmentChanges, environmentName, type environmentPatch, type Preview } from "./schema.ts";
 import { shownVariables, storedOf, storedVariables } from "./stored-variables.ts";
@@ -169,6 +169,12 @@ export function environmentsService(ports: Ports) {
         const { id: project_id, organization_id } = await projects.get(caller, id, tx);
         if (!(await removeIn(tx, { organization_id, project_id, environment: name }))) throw noneOfThisName();
       }),
+
+    /** Removes a batch of a deleted project's environments. Returns whether none are left. */
+    async removeBatch(tx: Tx, project_id: string): Promise<boolean> {
+      await previews.projectRemoved(tx, project_id);
+      return (await environments(tx).removeBatch({ project_id })) < batch;
+    },
 
     async logs(caller: Caller, id: string, name: string, ...more: LogsArguments) {
       const { key } = await find(caller, id, name);
