@@ -1,6 +1,6 @@
 import { type Log, reasonOf } from "../../kernel/log.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
-import type { Cluster, OpenDatabase } from "../../store/engine.ts";
+import type { OpenDatabase } from "../../store/engine.ts";
 import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
 import type { EventName } from "./catalog.ts";
@@ -130,102 +130,59 @@ const changeOf = ({ event, data, ...row }: Row<"events">): Change => ({
   data: JSON.parse(data),
 });
 
-/** The listeners of this process. */
-function createListeners(log: Log) {
-  const all = new Set<(change: Change) => void>();
+type Listener = (change: Change) => void;
+
+export function createChangeFeed({ log, store, opened: { cluster } }: Ports): ChangeFeed {
+  const listeners = new Set<Listener>();
+  /** Those that hear of changes of this process only. */
+  const listenersHere = new Set<Listener>();
   const wakers = new Map<string, Set<(id: string) => void>>();
-  const notify = <T extends { kind: string }>(listener: (change: T) => void, change: T) => {
+  let rightsChanges = 0;
+
+  const call = <T>(kind: string, listener: (given: T) => void, given: T) => {
     try {
-      listener(change);
+      listener(given);
     } catch (error) {
-      log.error("a listener failed", { kind: change.kind, reason: reasonOf(error) });
+      log.error("a listener failed", { kind, reason: reasonOf(error) });
     }
   };
-  return {
-    all,
-    wakers,
-    notify,
-    notifyAll(change: Change) {
-      for (const listener of all) notify(listener, change);
-    },
+  const notify = (change: Change, of = listeners) => {
+    for (const listener of of) call(change.kind, listener, change);
   };
-}
 
-type Listeners = ReturnType<typeof createListeners>;
-/** How changes reach the listeners. */
-type Publishing = Pick<ChangeFeed, "publish" | "listenHere" | "wake" | "begin">;
-
-const oneProcess = ({ all, notifyAll }: Listeners): Publishing => ({
-  publish(tx, change) {
-    // No listener can join before the commit: the group of transactions blocks the event loop until then.
-    if (all.size > 0) tx.afterCommit(() => notifyAll(change));
-  },
-  listenHere: (listener) => void all.add(listener),
-  wake() {},
-  async begin() {},
-});
-
-function createSharedPublishing({ log, store }: Ports, cluster: Cluster, listeners: Listeners): Publishing {
-  const { notify, notifyAll, wakers } = listeners;
-  const here = new Set<(change: Change) => void>();
-  const events = createEventReader({ log, store, publish: (row) => notifyAll(changeOf(row)) });
-
+  const events = createEventReader({ log, store, publish: (row) => notify(changeOf(row)) });
   const hear = (text: string) => {
     const message = messageIn(text);
-    if (!message) return;
-    if (message.kind === "events") events.read(message.organization_id);
-    else if (message.kind !== "wake") notifyAll(message);
-    else if (typeof message.name === "string") {
+    if (message?.kind === "events") events.read(message.organization_id);
+    else if (message?.kind === "wake") {
       const [topic = "", id = ""] = message.name.split(" ");
-      for (const waker of wakers.get(topic) ?? []) notify(() => waker(id), message);
-    }
+      for (const waker of wakers.get(topic) ?? []) call("wake", waker, id);
+    } else if (message) notify(message);
   };
   const lost = () => {
     events.readAll();
-    notifyAll({ kind: "missed", organization_id: "" });
+    notify({ kind: "missed", organization_id: "" });
   };
+
   /** The last event of each open transaction or transaction group. */
   const lastOf = new WeakMap<object, string>();
-
-  return {
-    /**
-     * Publishes an event at its commit, as in a single process. If an earlier event of another process has not arrived
-     * yet, the event waits for it: otherwise events would be published in the order of the messages.
-     */
-    publish(tx, change) {
-      tx.tell(JSON.stringify(messageOf(change)));
-      const { shared: group = tx } = tx;
-      const before = lastOf.get(group) ?? tx.newest ?? "";
-      if (change.kind === "event") lastOf.set(group, change.id);
-      tx.afterCommit(() => {
-        for (const listener of here) notify(listener, change);
-        if (change.kind === "event") events.committed(change, before, () => notifyAll(change));
-        else notifyAll(change);
-      });
-    },
-    listenHere: (listener) => void here.add(listener),
-    wake(tx, topic, id) {
-      const name = id === undefined ? topic : `${topic} ${id}`;
-      tx.tell(JSON.stringify({ kind: "wake", name } satisfies Message));
-    },
-    async begin() {
-      await cluster.listen(hear, lost);
-      await events.begin();
-    },
+  /**
+   * Tells other processes. Publishes an event at its commit, as in a single process. If an earlier event of another
+   * process has not arrived yet, the event waits for it: otherwise events would be published in the order of the
+   * messages.
+   */
+  const publishShared = (tx: Tx, change: Change) => {
+    tx.tell(JSON.stringify(messageOf(change)));
+    const { shared: group = tx } = tx;
+    const before = lastOf.get(group) ?? tx.newest ?? "";
+    if (change.kind === "event") lastOf.set(group, change.id);
+    tx.afterCommit(() => {
+      if (change.kind === "event") events.committed(change, before, () => notify(change));
+      else notify(change);
+    });
   };
-}
-
-export function createChangeFeed(ports: Ports): ChangeFeed {
-  const { log, opened } = ports;
-  const listeners = createListeners(log);
-  const { publish, ...publishing } = opened.cluster
-    ? createSharedPublishing(ports, opened.cluster, listeners)
-    : oneProcess(listeners);
-  let rightsChanges = 0;
 
   return {
-    ...publishing,
-    rightsChanges: () => rightsChanges,
     publish(tx, change) {
       if (change.kind === "rights") {
         rightsChanges += 1;
@@ -234,15 +191,24 @@ export function createChangeFeed(ports: Ports): ChangeFeed {
           rightsChanges += 1;
         });
       }
-      publish(tx, change);
+      tx.afterCommit(() => notify(change, listenersHere));
+      if (cluster) publishShared(tx, change);
+      else tx.afterCommit(() => notify(change));
     },
+    rightsChanges: () => rightsChanges,
     listen(listener) {
-      listeners.all.add(listener);
-      return () => void listeners.all.delete(listener);
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
     },
-    onWake(topic, listener) {
-      const { wakers } = listeners;
-      wakers.set(topic, (wakers.get(topic) ?? new Set()).add(listener));
+    listenHere: (listener) => void listenersHere.add(listener),
+    wake(tx, topic, id) {
+      const name = id === undefined ? topic : `${topic} ${id}`;
+      if (cluster) tx.tell(JSON.stringify({ kind: "wake", name } satisfies Message));
+    },
+    onWake: (topic, listener) => void wakers.set(topic, (wakers.get(topic) ?? new Set()).add(listener)),
+    async begin() {
+      await cluster?.listen(hear, lost);
+      if (cluster) await events.begin();
     },
   };
 }
