@@ -178,10 +178,7 @@ const timedOut = (what: string, ms: number, cause: unknown) =>
 
 const isJson = ({ headers }: Response) => /^application\/([\w.-]+\+)?json\b/i.test(headers.get("content-type") ?? "");
 
-/**
- * The body of a response; undefined if another server sent an error that is not JSON. Rejects if a successful response
- * is incomplete.
- */
+/** Undefined if a failure has no JSON. Rejects if a successful response is incomplete. */
 async function bodyOf(response: Response): Promise<unknown> {
   if (response.status === 204) return undefined;
   const text = await response.text();

@@ -116,9 +116,7 @@ export function pathExamples(id: string): Readonly<Record<string, string>> {
   );
 }
 
-/**
- * Splits an input: the path takes its parameters; the rest becomes the body, or the query if the operation has no body.
- */
+/** The path takes its parameters; the rest becomes the body, or the query if the operation has no body. */
 function requestOf(id: string, input: Readonly<Record<string, unknown>> = {}): Request {
   const [method = "", template, takesBody] = templateOf(id).split(" ");
   if (template === undefined) throw new TypeError(`no operation is called ${id}`);

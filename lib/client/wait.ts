@@ -4,10 +4,7 @@ import { ClientProblem } from "./problem.ts";
 import type { CallOptions, Request, Sender } from "./send.ts";
 
 export interface WaitOptions extends CallOptions {
-  /**
-   * The limit of the wait, in milliseconds of this machine's time. Without it the wait lasts as long as the service's
-   * clock runs.
-   */
+  /** In milliseconds of this machine's time. Without it the wait lasts as long as the service's clock runs. */
   readonly timeout?: number | undefined;
 }
 

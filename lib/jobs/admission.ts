@@ -36,10 +36,7 @@ export function createAdmission<Work extends OfOrganization>(ports: Ports<Work>)
 
   const lastTurn = async (tx: Tx | undefined) => (await turns(tx).last({ queue }))?.organization_id ?? "";
 
-  /**
-   * The work to start next, if a slot is free. Skips organizations at their own limit; there are at most as many of them
-   * as slots.
-   */
+  /** Skips organizations at their own limit; there are at most as many of them as slots. */
   const nextInTurn = async (tx: Tx | undefined, running: readonly OfOrganization[], last: string) => {
     if (running.length >= concurrency) return undefined;
     let hasWrapped = last === "";

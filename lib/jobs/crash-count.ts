@@ -12,9 +12,7 @@ export const watch_ms = milliseconds("250ms");
 const holds = 4;
 /** An innocent job gets this many strikes in a row once in 16,384 times. */
 const strikesAllowed = 7;
-/**
- * A job cut off this often in a row is given up, whatever the cause: the service never runs long enough for the job.
- */
+/** A job cut off this often in a row is given up: the service never runs long enough for it. */
 const crashesAllowed = 50;
 
 export const isGivenUp = ({ crashes, strikes }: Row<"jobs">): boolean =>

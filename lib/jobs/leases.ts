@@ -7,9 +7,7 @@ import type { Row } from "../store/tables.ts";
 import type { jobsRepository } from "./repository.ts";
 
 const lease_ms = milliseconds("60s");
-/**
- * A process treats its own lease as lost this much earlier than other processes do, because clocks differ by a few ms.
- */
+/** How much earlier a process treats its own lease as lost, because clocks differ by a few ms. */
 const margin_ms = milliseconds("1s");
 
 interface Ports {

@@ -140,10 +140,7 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false, c
 
   const resume = () => exclusively(async () => pump());
   return {
-    /**
-     * Starts the loop. `after a crash`, each job whose row says running counts a crash. `after a pause` none does: a
-     * snapshot was taken while they ran.
-     */
+    /** `after a crash`, each running job counts a crash. `after a pause` none does: a snapshot was taken then. */
     async start(how: "after a crash" | "after a pause"): Promise<void> {
       if (how === "after a crash") await runner.reclaim();
       else releasePaused = runner.release;
@@ -173,10 +170,7 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false, c
           ran += rows.length;
         }
       }),
-    /**
-     * Moves a manual clock to `target` and runs the jobs of every due time on the way, in order; with `until`, no further
-     * than necessary.
-     */
+    /** Runs the jobs of every due time up to `target`, in order; with `until`, no further than necessary. */
     advance: (target: (now: number) => number, until?: Until): Promise<number> =>
       exclusively(async () => {
         // Throws unless the clock is manual, before anything is stored or run.

@@ -7,9 +7,7 @@ import { nextSlot as slotAfter } from "../kernel/text/cron.ts";
 import type { Store } from "../store/store.ts";
 import { jobsRepository } from "./repository.ts";
 
-/**
- * Work on a cron schedule. Its row is never removed, so slots missed while the service was down run once at the start.
- */
+/** Its row is never removed, so slots missed while the service was down run once at the start. */
 export interface PeriodicJob {
   /** The prefix `service.` marks periodic jobs. */
   readonly kind: `service.${string}`;

@@ -12,10 +12,7 @@ interface Ports {
   readonly pump: () => void;
 }
 
-/**
- * Once a second, takes back the jobs of ended processes and claims jobs that other processes added. Returns the
- * function that stops the poll.
- */
+/** Once a second, takes back the jobs of ended processes, and claims jobs that other processes added. */
 export function pollJobs({ runner, log, pump }: Ports): () => void {
   let hasEnded = false;
   const poll = async () => {

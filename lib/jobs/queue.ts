@@ -41,9 +41,7 @@ export function createQueue({ store, clock, ids, wake, wakeOthers = () => {} }: 
       });
       await added(tx, kind, at);
     },
-    /**
-     * Like `add`, for a unique job: if a job with this `key` is already waiting, it runs at the earlier of the two times.
-     */
+    /** Like `add`, but a waiting job with this `key` runs at the earlier of the two times. */
     async addUnique(tx: Tx, kind: string, args: object, key: string, wait_ms = 0): Promise<void> {
       const at = clock.now() + wait_ms;
       await jobs(tx).insertOrAdvance({ id: `job_${key}`, kind, args: JSON.stringify(args), run_at: isoOf(at) });

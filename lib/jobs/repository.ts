@@ -37,9 +37,7 @@ export function jobsRepository(query: Queries) {
         .values({ id: p.id, kind: p.kind, args: "{}", run_at: p.run_at, ...untried })
         .onConflict((conflict) => conflict.doNothing()),
     ),
-    /**
-     * Adds a unique job, or makes the waiting one due earlier. A running job itself checks for new work before it ends.
-     */
+    /** Makes a waiting job due earlier. A running one checks for new work before it ends. */
     insertOrAdvance: query.pipelined((db, p: { id: string; kind: string; args: string; run_at: string }) =>
       db
         .insertInto("jobs")

@@ -157,10 +157,7 @@ export function createRunner(ports: {
       }
     });
 
-  /**
-   * Gives back the jobs whose leases ended by `end()`, and counts a crash for each. Reads the clock in the transaction,
-   * because due times move when the clock is set.
-   */
+  /** Counts a crash for each. Reads the clock in the transaction, because due times move when it is set. */
   const takeBack = async (end: () => string) => {
     const taken = await store.transaction("rows", async (tx) => {
       const before = end();

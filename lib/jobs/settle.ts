@@ -24,9 +24,7 @@ export interface Failure {
 }
 export const failed = (reason: string): Failure => ({ kind: "failed", reason });
 
-/**
- * The delays after the first, second, … failure: a few retries within a short time. One more failure exhausts the job.
- */
+/** The delays after the first, second, … failure. One more failure exhausts the job. */
 export const retryDelays = ["1s", "5s", "30s"] as const;
 const again_ms = milliseconds("1m");
 

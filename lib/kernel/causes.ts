@@ -10,10 +10,7 @@ const behind = (error: unknown): readonly unknown[] => {
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/**
- * The message of an error, followed by the messages of its causes that it does not repeat: `TypeError: fetch failed:
- * connect ECONNREFUSED 127.0.0.1:3000`.
- */
+/** The text, and what the causes of an error add: `TypeError: fetch failed: connect ECONNREFUSED 127.0.0.1:3000`. */
 export function withCauses(text: string, error: unknown): string {
   let all = text;
   let causes = behind(error);

@@ -61,9 +61,7 @@ export function createClock(setting: string, notBefore = 0): Clock {
   return clockOf({ mode: "manual", at: Math.max(at, notBefore), speed: 0 });
 }
 
-/**
- * Milliseconds of an ISO 8601 instant with date, time, zone and a year of four digits; undefined for any other text.
- */
+/** Milliseconds of an ISO 8601 instant with date, time, zone and a year of four digits; undefined otherwise. */
 export function parseInstant(text: string): number | undefined {
   const parts = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/.exec(text);
   const at = Date.parse(text);
@@ -155,9 +153,7 @@ function clockOf(state: ClockState): Clock {
   };
 }
 
-/**
- * A greater difference means that the machine's clock was set. For a smaller one, the shown time waits or jumps to it.
- */
+/** A greater difference means that the machine's clock was set; a smaller one is followed. */
 const tolerance_ms = 1_000;
 
 /**

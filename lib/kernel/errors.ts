@@ -1,7 +1,4 @@
-/**
- * Every expected failure of the interface, with its status and its causes. The table of errors in `schema/README.md` is
- * generated from this one.
- */
+/** Every expected failure of the interface. The table in `schema/README.md` is generated from this one. */
 export const problems = {
   invalid_json: { status: 400, when: "the body is missing, not JSON, not an object, or nested deeper than 32 levels" },
   unauthorized: {

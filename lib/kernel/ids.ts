@@ -60,10 +60,7 @@ export function createIds(clock: Clock, random: Random, after?: string): Ids {
       tail[i] = 0;
     }
   };
-  /**
-   * Jumps to a random place above `id`. If two processes counted up from one identifier, they would make the same ones
-   * in that millisecond.
-   */
+  /** To a random place above `id`: two processes that counted up from it would make the same identifiers. */
   const follow = (id: string) => {
     const digits = [...id.slice(id.indexOf("_") + 1)].map((digit) => crockford.indexOf(digit));
     const below = random.bytes(7).map((byte) => byte & 31);

@@ -27,15 +27,9 @@ export const done = (...[write, scope = "rows"]: [] | [Write, TransactionScope])
   write,
   scope,
 });
-/**
- * The job runs again at the instant that `next` reads in the settling transaction. If `next` reads none, it is
- * finished.
- */
+/** The job runs again at the instant that `next` reads in the settling transaction, or is finished. */
 export const snoozeUntil = (next: Next, scope: TransactionScope): Outcome => ({ kind: "until", next, scope });
-/**
- * The job runs again after `wait_ms`, with `args` if given. This is not a failure. `scope` must cover the changes of
- * `write`.
- */
+/** The job runs again after `wait_ms`, with `args` if given. `scope` must cover the changes of `write`. */
 export const snooze = (
   wait_ms: number,
   ...[write, scope = "rows", args]: [] | [write: Write, scope: TransactionScope, args?: unknown]
@@ -43,10 +37,7 @@ export const snooze = (
 /** The job has become pointless: its record is gone, or another change ended the work. */
 export const discard = (reason: string): Outcome => ({ kind: "discard", reason });
 
-/**
- * The right of a process to run a job. When it ends, another process may run the job, so this one must send nothing
- * more.
- */
+/** The right to run a job. When it ends, another process may run the job, so this one sends nothing more. */
 export interface Lease {
   isHeld(): boolean;
 }

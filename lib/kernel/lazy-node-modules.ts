@@ -2,9 +2,7 @@ import { createRequire } from "node:module";
 
 const require = createRequire(import.meta.url);
 
-/*
- * Node's modules that few requests need. They are loaded at their first use: a start is then shorter, and takes less memory.
- */
+/* Loaded at their first use, because few requests need them: a start is then shorter, and takes less memory. */
 export const dns = () => require("node:dns/promises") as typeof import("node:dns/promises");
 export const https = () => require("node:https") as typeof import("node:https");
 export const webStreams = () => require("node:stream/web") as typeof import("node:stream/web");

@@ -34,9 +34,7 @@ export interface Input {
 }
 
 type Parsed<S extends Schema | undefined> = S extends Schema ? v.InferOutput<S> : Record<never, never>;
-/**
- * A result as services may return it: optional fields may also be null, and objects may be their JSON, as columns are.
- */
+/** As services may return it: optional fields may be null, and objects may be their JSON, as columns are. */
 type Returned<S extends Schema> =
   | (v.InferInput<S> extends infer T ? { [K in keyof T]: ReturnedField<T[K]> } : never)
   | JsonText;
@@ -133,10 +131,7 @@ export interface Operation<Services = never> extends Declared<Services> {
   readonly run: (input: unknown, services: Services, caller: Caller) => Promise<unknown>;
 }
 
-/**
- * `const operation = operationsOf<{ projects: ProjectsService }>()` makes a builder of operations that use these
- * services.
- */
+/** `operationsOf<{ projects: ProjectsService }>()` makes a builder of operations that use these services. */
 export function operationsOf<Services>() {
   return <
     const At extends Route,

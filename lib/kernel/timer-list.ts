@@ -16,10 +16,7 @@ export interface WatchedTimer {
 
 export type TimerList = ReturnType<typeof createTimerList>;
 
-/**
- * The timers that wait, by the values that clear them. While the runner moves under `hold`, what is due is held back;
- * `runHeld` runs it.
- */
+/** The timers that wait, by the values that clear them. `hold` holds back what is due, and `runHeld` runs it. */
 export function createTimerList(now: () => number) {
   const timers = new Map<unknown, WatchedTimer>();
   let held: { readonly key: unknown; readonly run: () => unknown }[] = [];

@@ -120,10 +120,7 @@ const iterator =
     return iterate;
   };
 
-/**
- * Adds to `list` the timers that code sets with the fake functions of a test runner, which do not tell when they are
- * due. Returns the function that gives the fake functions back.
- */
+/** Adds the timers that code sets with fake functions to `list`. Returns what gives the functions back. */
 export function watchTimers(list: TimerList): () => void {
   const undo: (() => void)[] = [];
   const replace = (holder: Functions, name: string, watch: Watch) => {

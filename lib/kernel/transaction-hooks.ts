@@ -9,9 +9,7 @@ export interface Tx {
    * after the other, with no other transaction of the organization between them. Undefined outside such a group.
    */
   readonly shared?: Map<string, Promise<unknown>> | undefined;
-  /**
-   * The organization's last event before those of this group. Undefined for the first event, and in a single process.
-   */
+  /** The organization's last event before those of this group. Undefined in a single process. */
   readonly newest?: string | undefined;
   /**
    * Takes a lock for a limit across all organizations and holds it until the commit. Does nothing if transactions

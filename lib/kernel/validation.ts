@@ -7,10 +7,7 @@ import { type Networks, noNetworks } from "./trusted-networks.ts";
 
 /** The schemas and rules that the wire schemas of all features share. */
 
-/**
- * Documents a rule written in code, as JSON Schema keywords or an equivalent schema. Does not change which values are
- * accepted.
- */
+/** Documents a rule written in code, as JSON Schema keywords or an equivalent schema. */
 export const documentedAs = <T>(as: object) => v.metadata<T, { readonly documentedAs: object }>({ documentedAs: as });
 
 // PostgreSQL refuses U+0000, and both engines would alter lone surrogates.
@@ -202,10 +199,7 @@ export function refuseArguments(name: string, given: readonly unknown[], instead
   if (given.length > 0) throw invalid(name, `takes no arguments; ${instead}`);
 }
 
-/**
- * Like `refuseArguments`, for a function that may be a test hook: as in `afterEach(service.reset)`, test runners pass
- * it a context.
- */
+/** For a function that may be a test hook: as in `afterEach(service.reset)`, runners pass it a context. */
 export function refuseArgumentsButContext(name: string, given: readonly unknown[], instead: string): void {
   const isContext = (one: unknown) =>
     typeof one === "function" || (typeof one === "object" && one !== null && ("name" in one || "task" in one));

@@ -3,7 +3,6 @@ import { field, optionalField } from "../../kernel/field.ts";
 import { ways } from "../../kernel/maker.ts";
 import { datetime, id, paging, textOf } from "../../kernel/validation.ts";
 
-/** The action of a refused sign-in. */
 export const refusedSignIn = "sign-in.refused";
 /** The action of a first sign-in that created its user. Every other action is the name of an operation. */
 export const createdUser = "users.create";

@@ -25,7 +25,6 @@ export interface RefusedSignIn extends Pick<Change, "user_id" | "key_id"> {
 }
 
 interface Ports extends Pick<Core, "store" | "clock" | "ids"> {
-  /** How long an entry is stored. */
   readonly retention_ms: number;
   /** The only organization of the service; undefined if there are several. */
   readonly onlyOrganization: () => Promise<string | undefined>;
@@ -37,7 +36,6 @@ export type AuditService = ReturnType<typeof auditService>;
 export function auditService({ store, clock, ids, retention_ms, onlyOrganization }: Ports) {
   const entries = store.using(auditRepository);
 
-  /** Adds an entry, in the transaction of the change. */
   const record = (tx: Tx, change: Change): Promise<unknown> =>
     entries(tx).insert({
       id: ids.next("aud"),
@@ -55,7 +53,6 @@ export function auditService({ store, clock, ids, retention_ms, onlyOrganization
   return {
     record,
 
-    /** Adds the entry of a refused sign-in, in a transaction of its own. */
     async recordRefusedSignIn({ organization_id: known, ...client }: RefusedSignIn): Promise<void> {
       const organization_id = known ?? (await onlyOrganization());
       if (organization_id === undefined) return;
@@ -69,7 +66,6 @@ export function auditService({ store, clock, ids, retention_ms, onlyOrganization
       { action, user_id, ...page }: PageQuery & { action?: string | undefined; user_id?: string | undefined },
     ) => paginate(page, "audit-log", { organization_id, action, user_id }, entries().list),
 
-    /** Deletes entries after the retention, in batches. */
     async prune() {
       const below = lowestId("aud", clock.now() - retention_ms);
       for (const { id: organization_id } of await entries().organizations({})) {

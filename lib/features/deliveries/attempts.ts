@@ -35,7 +35,6 @@ export interface StartedAttempt {
   readonly delivery: Delivery;
   readonly format: DeliveryFormat;
   readonly settings: Settings;
-  /** Removes the endpoint's secrets from a response. */
   readonly redact: (response: string | null) => string | null;
 }
 
@@ -51,10 +50,7 @@ const isAcknowledged = ({ status }: Sent) => status !== null && status >= 200 &&
 
 export type Attempts = ReturnType<typeof createAttempts>;
 
-/**
- * One attempt of a delivery: counted, sent, settled. It is counted first, so that a crash cannot cause a seventh
- * attempt.
- */
+/** An attempt is counted before it is sent, so that a crash cannot cause a seventh one. */
 export function createAttempts(ports: Ports) {
   const { store, feed, clock, random, queue, endpoints, formats, outbound, withRequestSlot } = ports;
   const { jitter, standardWebhooks, retryAfter } = ports;
@@ -115,9 +111,7 @@ export function createAttempts(ports: Ports) {
     feed.publish(tx, { kind: "try", endpoint_id, event, ...attempt });
   };
 
-  /**
-   * Adds a job that settles a simulated timeout when it ends on the service's clock. `rung` is null for a redelivery.
-   */
+  /** Adds a job that settles a simulated timeout on the service's clock. `rung` is null for a redelivery. */
   const settleLater = (tx: Tx, { delivery: { id, tries }, at, sent }: AttemptResult, rung: number | null) => {
     const { error, duration_ms, open_ms } = sent;
     return queue.add(tx, "deliveries.end", { delivery_id: id, number: tries, rung, at, error, duration_ms }, open_ms);
@@ -192,10 +186,7 @@ export function createAttempts(ports: Ports) {
       }
     },
 
-    /**
-     * Records a redelivery. A success settles the delivery. A failure neither turns the endpoint off nor schedules a
-     * retry.
-     */
+    /** A success settles the delivery. A failure neither turns the endpoint off nor schedules a retry. */
     async settleRedelivery(tx: Tx, result: AttemptResult) {
       const { delivery } = result;
       if (result.sent.open_ms !== undefined) return settleLater(tx, result, null);

@@ -4,7 +4,6 @@ import { milliseconds } from "../../kernel/text/duration.ts";
 const delays = ["30s", "2m", "10m", "30m", "2h"].map(milliseconds);
 const longest = Math.max(...delays);
 
-/** The first attempt, plus one after each delay. */
 export const maxAttempts = delays.length + 1;
 
 /**

@@ -41,9 +41,7 @@ export const headersRule = v.pipe(
   ),
 );
 
-/**
- * Custom headers are stored among the endpoint's secrets, so they are also encrypted and removed from stored responses.
- */
+/** Custom headers are stored among the secrets, which are encrypted and removed from stored responses. */
 const prefix = "header ";
 
 export const asSecrets = (headers: Headers): Headers =>

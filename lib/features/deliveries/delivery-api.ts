@@ -26,7 +26,6 @@ interface Ports extends Pick<Core, "store" | "clock" | "ids" | "queue"> {
 /** The attempts in one batch of a list. Each may have a KiB of its answer, which is 6 KiB as JSON. */
 const attemptsOfBatch = 160;
 
-/** Sorts after every identifier. */
 const afterEveryId = "~";
 
 /** Turning an endpoint off changes no delivery row: pending deliveries of an older epoch count as skipped. */
@@ -65,7 +64,6 @@ export function createDeliveryApi({ store, clock, ids, queue, endpoints, outbox,
       return mapLong(list, (rows) => views(endpoint, rows));
     },
 
-    /** One delivery with its request. */
     async get(family: Family, caller: Caller, id: string, dlv: string) {
       const endpoint = await endpoints.get(family, caller, id);
       const found = await find(caller, id, dlv);

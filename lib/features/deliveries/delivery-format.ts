@@ -12,13 +12,9 @@ export interface Payload {
   readonly body: string;
 }
 
-/**
- * Looks up the name of a project in the event's organization, within the event's transaction. Returns the identifier if
- * there is no name.
- */
+/** Looks up the name of a project, in the event's transaction. Returns the identifier if there is no name. */
 export type ProjectName = (project_id: string) => Promise<string>;
 
-/** How an endpoint type receives events. */
 export interface DeliveryFormat {
   /** The bodies of an event. They are stored once, so every attempt sends the same bytes. They contain no secrets. */
   payloads(

@@ -22,7 +22,6 @@ const agent = `svc-server/${version()}`;
 
 const withoutPrevious = ({ previous: _, ...secrets }: Settings["secrets"]): Settings["secrets"] => secrets;
 
-/** The request of a delivery attempt that begins at this instant. */
 export function requestOf({ delivery, format, settings }: Parts, at: string, isStandard: boolean): DeliveryRequest {
   const { secret, previous } = settings.secrets;
   const isOver = previous !== undefined && String(settings.config.previous_until) <= at;
@@ -44,10 +43,7 @@ export function requestOf({ delivery, format, settings }: Parts, at: string, isS
   return { url, headers, body: delivery.body };
 }
 
-/**
- * The request as callers see it. Callers with the right to send it again also see its signature, so that receivers
- * accept their copy.
- */
+/** The request as callers see it. Those who may send it again see its signature, so that receivers accept it. */
 export function withoutSecrets(
   { url, headers, body }: DeliveryRequest,
   secrets: Settings["secrets"],

@@ -23,7 +23,6 @@ interface Ports extends Pick<Core, "store" | "bus" | "feed" | "clock" | "ids" | 
   readonly attempts: Attempts;
   /** Undefined for an unknown project. */
   readonly projectName: (tx: Tx, organization_id: string, project_id: string) => Promise<string | undefined>;
-  /** How long deliveries and their attempts are stored. */
   readonly retention_ms: number;
 }
 
@@ -43,7 +42,6 @@ export function createOutbox(ports: Ports) {
     return names.includes("*") || names.includes(event);
   };
 
-  /** Inserts the deliveries of one event to one endpoint. */
   const enqueue = async (tx: Tx, endpoint: Endpoint, event: Omit<ServiceEvent, "event"> & { event: string }) => {
     const nameOf = async (id: string) => (await projectName(tx, endpoint.organization_id, id)) ?? id;
     const payloads = (await formats[endpoint.type]?.payloads(event, endpoints.configOf(endpoint), nameOf)) ?? [];

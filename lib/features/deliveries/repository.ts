@@ -109,7 +109,6 @@ export function deliveriesRepository(query: Queries) {
         .where("rung", "=", sql.lit(maxAttempts))
         .where(isPending),
     ),
-    /** Makes the unsuccessful deliveries of a range of identifiers pending again. */
     recover: query.change(
       (db, p: OfEndpoint & { after: string; to: string; since: string; now: string; epoch: number }) =>
         db
@@ -167,7 +166,6 @@ export function deliveriesRepository(query: Queries) {
       db.selectFrom("deliveries").selectAll().where("id", "=", p.id).where(hasEndpoint),
     ),
 
-    /** Deletes a batch of an endpoint's newest deliveries with their attempts, and returns how many. */
     removeBatch: query.change((db, p: OfEndpoint) => {
       const its = db.selectFrom("deliveries").where(equal(p, "endpoint_id", "organization_id"));
       const newest = its.select("id").orderBy("id", "desc").limit(sql.lit(removalBatch));

@@ -12,10 +12,7 @@ function withoutCut(secret: string, text: string): string {
   return text;
 }
 
-/**
- * Makes a function that removes an endpoint's secrets from responses. A receiver may echo the request, and some paths
- * are secret.
- */
+/** Removes an endpoint's secrets from responses: a receiver may echo the request, and some paths are secret. */
 export function redactor(secrets: Readonly<Record<string, string>>): (response: string | null) => string | null {
   const words = Object.values(secrets).flatMap((secret) => {
     const url = secret.startsWith("https://") ? parseUrl(secret) : undefined;

@@ -28,7 +28,6 @@ export const urlRule = v.pipe(
   }),
 );
 
-/** "`secret`: 1–256 characters." */
 export const secretRule = textOf(1, 256);
 
 const attempt = v.object({

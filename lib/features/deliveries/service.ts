@@ -62,10 +62,7 @@ export function createEndpoints({ store, clock, ids, queue, feed, encryption }: 
     return epoch;
   };
 
-  /**
-   * Turns an endpoint off on behalf of the service: a delivery was abandoned, the plan no longer includes the endpoint,
-   * or its project was deleted.
-   */
+  /** For the service itself: a delivery was abandoned, a plan has ended, or a project was deleted. */
   const deactivate = async (tx: Tx, row: Endpoint) => {
     const epoch = await startEpoch(tx, row);
     await endpoints(tx).update({ ...row, epoch, status: endpointLifecycle.moves.deactivate.to });
@@ -81,10 +78,7 @@ export function createEndpoints({ store, clock, ids, queue, feed, encryption }: 
   };
   feed.onWake("removed", abortRequests);
 
-  /**
-   * Deletes a batch of an endpoint's deliveries, and with the last batch the endpoint. Returns whether the endpoint is
-   * gone.
-   */
+  /** Deletes a batch of an endpoint's deliveries, and with the last one the endpoint. Answers whether it is gone. */
   const removeBatch = async (tx: Tx, key: Key) => {
     const isLast = (await deliveries(tx).removeBatch({ ...key, endpoint_id: key.id })) < removalBatch;
     if (isLast) await endpoints(tx).remove(key);
@@ -96,7 +90,6 @@ export function createEndpoints({ store, clock, ids, queue, feed, encryption }: 
     configOf,
     settingsOf,
 
-    /** The abort signal for requests to an endpoint. Deleting the endpoint aborts them. */
     deletionSignal(id: string): DeletionSignal {
       const sender = new AbortController();
       const others = senders.get(id) ?? new Set();
@@ -148,10 +141,7 @@ export function createEndpoints({ store, clock, ids, queue, feed, encryption }: 
         if (row.status === "active" && configOf(row).project_id === id) await deactivate(tx, row);
     },
 
-    /**
-     * Turning an endpoint off, even if it is off already, makes its pending deliveries `skipped`, so they can be
-     * recovered.
-     */
+    /** Turning an endpoint off makes its pending deliveries `skipped`, even if it is off already. */
     async update(tx: Tx, before: Endpoint, { name, status, events, config, secrets }: EndpointInput) {
       const epoch = status === "inactive" ? await startEpoch(tx, before) : before.epoch;
       const after = await endpoints(tx).update({
@@ -174,10 +164,7 @@ export function createEndpoints({ store, clock, ids, queue, feed, encryption }: 
 
     deactivate,
 
-    /**
-     * "Deleting stops what is pending at once": an endpoint with more than one batch is hidden, and a job deletes its
-     * rows.
-     */
+    /** "Deleting stops what is pending at once": a large endpoint is hidden, and a job deletes its rows. */
     remove: (family: Family, caller: Caller, id: string, onRemove = async (_tx: Tx, _row: Endpoint) => {}) =>
       store.transaction(caller, async (tx) => {
         const row = await get(family, caller, id, tx);

@@ -54,10 +54,7 @@ function isEqual(given: string, expected: string): boolean {
   return one.length === other.length && timingSafeEqual(one, other);
 }
 
-/**
- * The Standard Webhooks key: a secret of the form `whsec_` and base64, with or without padding, is decoded; any other
- * secret is itself the key.
- */
+/** A secret of the form `whsec_` and base64, with or without padding, is decoded; any other is itself the key. */
 function standardKey(secret: string): Buffer {
   const [, base64 = ""] = /^whsec_([A-Za-z0-9+/]+)={0,2}$/.exec(secret) ?? [];
   return base64 === "" || base64.length % 4 === 1 ? Buffer.from(secret) : Buffer.from(base64, "base64");

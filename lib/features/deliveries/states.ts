@@ -1,9 +1,6 @@
 import { machine } from "../../kernel/state-machine.ts";
 
-/**
- * An endpoint is active or inactive (schema/webhooks.md#retries). An abandoned delivery turns its endpoint off; PATCH
- * turns it on again.
- */
+/** An abandoned delivery turns its endpoint off; PATCH turns it on again (schema/webhooks.md#retries). */
 export const endpointLifecycle = machine({
   states: ["active", "inactive"],
   initial: "active",

@@ -13,7 +13,6 @@ type EnvironmentKey = Pick<Deployment, "organization_id" | "project_id" | "envir
 export function createCancellation({ store, rollout }: { readonly store: Store; readonly rollout: Rollout }) {
   const deployments = store.using(deploymentsRepository);
 
-  /** Cancels a deployment; undefined if it is too late. */
   const cancel = async (tx: Tx, before: Deployment) => {
     const after = await rollout.move(tx, "cancel", before);
     if (after) await rollout.appendLog(tx, after, [], [{ level: "warn", message: "Cancelled" }]);

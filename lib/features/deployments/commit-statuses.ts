@@ -17,7 +17,6 @@ export interface Tried {
   readonly tries?: number | undefined;
 }
 
-/** A commit status, as a code host shows it. */
 export interface CommitStatus {
   readonly repo: string;
   readonly commit: string;
@@ -73,7 +72,6 @@ export function createCommitStatuses(ports: Ports) {
   const { store, clock, log, queue, codeHost, rights, isOwn, projectName, urlOf } = ports;
   const deployments = store.using(deploymentsRepository);
 
-  /** The status to report now; undefined if the deployment was removed. */
   const read = async (key: Key, tx?: Tx) => {
     const row = await deployments(tx).newestOf(key);
     return row && { row, state: `${row.id} ${states[row.status][0]}` };
@@ -95,10 +93,7 @@ export function createCommitStatuses(ports: Ports) {
   };
 
   return {
-    /**
-     * Called when a deployment has entered a state, or when its commit is known. Undefined without a code host to
-     * report to.
-     */
+    /** Called at each new state, and when the commit is known. Undefined without a code host to report to. */
     changed: codeHost && changed,
 
     /** The job `deployments.tell`: one try. */

@@ -24,20 +24,14 @@ export interface QueuePorts extends Pick<Core, "store" | "clock" | "queue"> {
   readonly isHeld: (tx: Tx) => Promise<boolean>;
 }
 
-/**
- * The deployment queue of each environment, and the limits over all queues. `start` begins a build; it answers false if
- * no runtime can take it.
- */
+/** The deployment queue of each environment. `start` begins a build, or answers false if no runtime can take it. */
 export function createEnvironmentQueues(
   { store, clock, queue, concurrency, concurrencyLimit, isHeld }: QueuePorts,
   start: (tx: Tx, waiting: Deployment) => Promise<boolean>,
 ) {
   const deployments = store.using(deploymentsRepository);
 
-  /**
-   * Adds the job that starts heads of queues. On PostgreSQL each organization has its own job: with a common row,
-   * organizations would wait for each other.
-   */
+  /** On PostgreSQL each organization has its own job: with a common row, they would wait for each other. */
   const scheduleStart = (tx: Tx, { organization_id }: OfOrganizationOrAll, wait_ms: number) =>
     store.engine.hasRowLocks && organization_id !== undefined
       ? queue.addUnique(tx, "deployments.turns", { organization_id }, `turns ${organization_id}`, wait_ms)
@@ -50,7 +44,6 @@ export function createEnvironmentQueues(
     startLater: (tx, head) => scheduleStart(tx, head, 0),
   });
 
-  /** Starts ready heads, organization by organization, up to the limits. */
   const startReady = async (tx: Tx, { organization_id }: OfOrganizationOrAll) => {
     await tx.lockLimit("deployments");
     await deployments(tx).markReady({ now: clock.iso() });
@@ -83,7 +76,6 @@ export function createEnvironmentQueues(
     return (await answer) === true;
   };
 
-  /** When the job of an organization runs again. */
   const nextStartOf = async (tx: Tx, of: OfOrganization) => {
     const head = await admission.next(tx);
     const later = await deployments(tx).nextReadyAtOf(of);
@@ -93,10 +85,7 @@ export function createEnvironmentQueues(
 
   return {
     isNext,
-    /**
-     * Called after a deployment was queued. `isNext` then needs no query for later ones of the same environment and
-     * group, so on PostgreSQL a POST does not wait for the database.
-     */
+    /** `isNext` then needs no query for later ones of the group, so on PostgreSQL a POST does not wait for one. */
     wasQueued: ({ shared }: Tx, environment: EnvironmentKey) => void shared?.set(nameOf(environment), waits),
     /** Called after a deployment left its state. */
     hasMoved: ({ shared }: Tx) => shared?.clear(),
@@ -113,10 +102,7 @@ export function createEnvironmentQueues(
         if (next) await scheduleStart(tx, next, 0);
       }),
 
-    /**
-     * The job `deployments.turns`: one for all organizations, or on PostgreSQL one for each. It runs when the next head
-     * of a queue becomes ready.
-     */
+    /** The job `deployments.turns`: one for all organizations, or on PostgreSQL one for each. */
     async runStart(organization_id?: string): Promise<Outcome> {
       // On PostgreSQL this only adds the job of the next organization with a ready head.
       if (organization_id === undefined)

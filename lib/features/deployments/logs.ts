@@ -39,10 +39,7 @@ const entriesOf = (lines: readonly LogLine[]): LogLine[] =>
 /** The limits of log lines. They leave room for one more entry, about the end of the deployment. */
 const room = { entries: logLimits.entries - 1, bytes: logLimits.bytes - 512 } as const;
 
-/**
- * Appends lines to a deployment's log within its limits, in the transaction of the change. Stores `last` even if the
- * log is full.
- */
+/** Appends lines to a deployment's log within its limits. Stores `last` even if the log is full. */
 export async function appendLogs(
   rows: Rows,
   deployment: Pick<Row<"deployments">, "id" | "organization_id" | "log_entries" | "log_bytes">,

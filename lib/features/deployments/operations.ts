@@ -5,7 +5,6 @@ import type { DeploymentsService } from "./service.ts";
 
 const operation = operationsOf<{ deployments: DeploymentsService }>();
 
-/** The operations on deployments (schema/README.md#operations). */
 export const deploymentsOperations = [
   operation({
     id: "deployments.list",

@@ -14,7 +14,6 @@ interface Ports {
   readonly enqueue: (tx: Tx, order: DeploymentOrder) => Promise<{ readonly id: string }>;
 }
 
-/** Deploys what was pushed to a repository. */
 export function createPushes({ store, projects, environments, enqueue }: Ports) {
   const deployments = store.using(deploymentsRepository);
 

@@ -83,7 +83,6 @@ const removals = (query: Queries) => ({
   ),
 });
 
-/** The newest deployments of an environment, and those that have not ended. */
 const ofEnvironment = (query: Queries) => ({
   /** A deployment that a new one would have to wait for. */
   unfinished: query.first((db, p: EnvironmentKey) =>
@@ -94,7 +93,6 @@ const ofEnvironment = (query: Queries) => ({
       .limit(sql.lit(1)),
   ),
   newest: query.first((db, p: EnvironmentKey & { organization_id: string }) => newestFirst(db, p).select("created_at")),
-  /** The newest deployment of a commit. */
   newestOf: query.first((db, p: EnvironmentKey & { organization_id: string; commit: string }) =>
     newestFirst(db, p)
       .selectAll()
@@ -139,7 +137,6 @@ export function deploymentsRepository(query: Queries) {
       change(db, p).set({ log_entries: p.log_entries, log_bytes: p.log_bytes }),
     ),
     setPin: query.pipelined((db, p: Key & { pin: string }) => change(db, p).set({ pin: p.pin })),
-    /** Makes a queued deployment ready now. */
     skipDelay: query.pipelined((db, p: Key & { now: string }) => change(db, p).set({ ready_at: p.now }).where(queued)),
     /**
      * The project of a repository's newest deployment, into which a push deploys. Reads the index project by project,
@@ -176,7 +173,6 @@ export function deploymentsRepository(query: Queries) {
     running: query.all((db, _: object) => allRunning(db).select(["status", "organization_id"])),
     /** A metric over all organizations. Deployments of deleted projects count until they are removed. */
     countQueued: query.count((db, _: object) => db.selectFrom("deployments").select("id").where(queued)),
-    /** The first in the queue of an environment. */
     head: query.first((db, p: EnvironmentKey) =>
       inEnvironment(db, p)
         .select(["id", "organization_id", "ready_at", "script", "lined_up"])

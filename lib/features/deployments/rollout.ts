@@ -24,7 +24,6 @@ type EnvironmentKey = Pick<Deployment, "organization_id" | "project_id" | "envir
 
 interface Ports extends Omit<QueuePorts, "isHeld">, ReadOrder, Pick<Core, "bus" | "feed"> {
   readonly driver: DeploymentDriver;
-  /** The apps that run after a deployment. */
   readonly apps: Pick<LiveApps, "isGone" | "succeeded" | "ended" | "assign" | "isHeld" | "runtimeId">;
   /** Option `deployments.autoRollback`. */
   readonly autoRollback: boolean;
@@ -49,7 +48,6 @@ export function createRollout(ports: Ports) {
     return appendLogs(deployments(tx), row, lines, clock, last);
   };
 
-  /** Publishes that a deployment entered its state. */
   const publish = (tx: Tx, row: Deployment, before?: Deployment): Promise<void> | undefined => {
     const { organization_id, id, status, updated_at: at } = row;
     feed.publish(tx, { kind: "deployment", organization_id, id, status, at });
@@ -157,7 +155,6 @@ export function createRollout(ports: Ports) {
     return row.status === "building" ? finishBuild(tx, row, answer) : succeed(tx, row, answer);
   };
 
-  /** Asks the driver for the progress of the current step, and returns the outcome for the job. */
   const askDriver = async (row: Deployment, elapsed_ms: number, handle: string | null, more = {}): Promise<Outcome> => {
     const isBuild = row.status === "building";
     const order = await orderOf(row, ports);

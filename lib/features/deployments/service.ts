@@ -136,7 +136,6 @@ export function deploymentsService(ports: Ports) {
 
     get: shownAfter,
 
-    /** A tester's step: moves a deployment by one state. */
     step: async (id: string) => view(await stepper.step(id)),
 
     async list(

@@ -16,7 +16,6 @@ export interface Source {
 
 type Deployment = Row<"deployments">;
 
-/** A deployment to queue. */
 export type DeploymentOrder = Pick<Deployment, "organization_id" | "project_id" | "environment"> & {
   readonly source: Source;
   readonly by: Maker;
@@ -46,7 +45,6 @@ const ownerAndRepo = new RegExp(`^${part}/${part}$`);
 /** Returns undefined, or a message that says what is allowed. */
 type Rule = (value: string) => string | undefined;
 
-/** The rule of `repo`. */
 export function repoRule(repo: string): string | undefined {
   if (/^[a-z+]+:\/\/|^git@/i.test(repo)) return 'must be in the form "owner/repo", not a URL';
   if (repo.length > 140 || !ownerAndRepo.test(repo)) {
@@ -75,7 +73,6 @@ export function imageRule(url: string): string | undefined {
   return /@sha256:|:[^/:]+$/.test(url) ? undefined : message;
 }
 
-/** A text that follows a rule. */
 export const textWith = (rule: Rule) =>
   v.pipe(
     text(),
@@ -86,7 +83,6 @@ export const textWith = (rule: Rule) =>
   );
 
 const isRecord = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
-/** A source in a request. */
 export type NewSource =
   | { readonly type: "git"; readonly repo: string; readonly branch?: string | null; readonly tag?: string | null }
   | { readonly type: "image"; readonly image_url: string };

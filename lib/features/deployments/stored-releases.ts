@@ -19,7 +19,6 @@ export interface ReadOrder {
   readonly variables: ReadVariables;
   /** Whether the operator's credential of the code host may fetch a repository for an organization. */
   readonly mayFetch: (organization_id: string, repo: string) => Promise<boolean>;
-  /** The URL at which people reach an environment. */
   readonly visitedAt: (of: EnvironmentKey) => Promise<string | null>;
 }
 
@@ -69,7 +68,6 @@ export function createStoredReleases({ store, ...read }: ReadOrder & { store: St
       return row && { ...row, isRunning: row.status === "deploying" };
     },
 
-    /** The deployment that builds or rolls out in an environment. */
     runningIn: async (tx: Tx, { project_id, environment }: EnvironmentKey): Promise<string | undefined> =>
       (await deployments(tx).runningIn({ project_id, environment }))?.id,
   };

@@ -22,7 +22,6 @@ const hostsOf = (where: RawBuilder<unknown>) =>
   sql`select name as host, organization_id from app_domains where ${where} and status = 'active'
     union all select slug, organization_id from apps where ${where}`;
 
-/** The host names of environments, and hosts that organizations released. */
 export function domainsRepository(query: Queries) {
   const change = (db: QueryBuilder, p: Named) =>
     db.updateTable("app_domains").where(equal(p, "project_id", "environment", "name"));
@@ -35,7 +34,6 @@ export function domainsRepository(query: Queries) {
     /** Whether a runtime has ever run an environment of this database. */
     anyApp: query.first((db, _: object) => db.selectFrom("apps").select("slug")),
     insertDomain: query.insert("app_domains"),
-    /** The environment that a domain serves. */
     activeDomain: query.first((db, p: { name: string }) =>
       db.selectFrom("app_domains").selectAll().where("name", "=", p.name).where(active),
     ),

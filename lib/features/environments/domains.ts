@@ -54,7 +54,6 @@ const waitAfter = (tries: number) => Math.min(firstWait_ms * 2 ** tries, maxWait
 const recordOf = (name: string) => `_svc.${name}`;
 /** Public, like everything in DNS. It names the organization that may use the domain. */
 const tokenOf = (organization_id: string) => `svc-domain=${organization_id}`;
-/** The end of the reservation for a host that is released now. */
 const keptUntil = (clock: Clock) => isoOf(clock.now() + kept_ms);
 
 /** The host names of environments. Several environments may wait for one name; it serves one of them. */
@@ -91,10 +90,7 @@ export function createDomains(ports: Ports) {
     return queue.addUnique(tx, "apps.verify-domain", check, key, wait_ms);
   };
 
-  /**
-   * Activates a verified domain. If another environment was faster, the domain stays pending and is tried again,
-   * because the other environment may still release it.
-   */
+  /** Another environment may have been faster. It may still release the domain, so the look-ups go on. */
   const activate = async (tx: Tx, { tries, name, ...key }: Check) => {
     const reason = await obstacle(key, name, tx);
     if (reason !== undefined && tries < maxTries)
@@ -108,10 +104,8 @@ export function createDomains(ports: Ports) {
     keptFor,
     of: (key: Environment, tx?: Tx) => rows(tx).domainsOf(key),
 
-    /** The environment that a domain serves. */
     active: (name: string) => rows().activeDomain({ name }),
 
-    /** The domains of environments as callers see them, by name. */
     async ofRange(range: EnvironmentRange, tx?: Tx) {
       const own = byEnvironment(await rows(tx).domainsOfRange(range));
       return (environment: string) => {
@@ -173,7 +167,6 @@ export function createDomains(ports: Ports) {
       return snooze(waitAfter(tries), write, key, { ...check, tries: tries + 1 });
     },
 
-    /** Deletes expired reservations of hosts. */
     async prune(): Promise<void> {
       await store.transaction("rows", (tx) => rows(tx).forgetGivenUp({ before: clock.iso() }));
     },

@@ -7,10 +7,7 @@ const job = jobsOf<{ apps: LiveApps; domains: Domains }>();
 const key = { organization_id: v.string(), project_id: v.string(), environment: v.string() };
 const names = v.array(v.string());
 
-/**
- * Orders to the server that runs an environment. Their kind ends with the id of its runtime. Domain look-ups may run on
- * any server.
- */
+/** The kinds of orders to one server end with the id of its runtime. Domain look-ups may run on any server. */
 export const environmentsJobs = [
   job({
     kind: "apps.restart",

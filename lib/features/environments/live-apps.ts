@@ -22,7 +22,6 @@ export const keyOf = ({ organization_id, project_id, environment }: AppKey): App
   project_id,
   environment,
 });
-/** The name of an environment in maps. */
 export const nameOf = ({ project_id, environment }: Environment): string => `${project_id} ${environment}`;
 
 /** An environment whose followed log continues while it exists. */
@@ -45,14 +44,10 @@ export interface Leftovers {
   /** Deployments that build or roll out. */
   readonly running: readonly string[];
   readonly releases: readonly string[];
-  /** A deleted project. */
   readonly project_id: string | null;
 }
 
-/**
- * The door to the platform: what environments and deployments need of the apps that run after a deployment. A service
- * that simulates has `noLiveApps`.
- */
+/** The door to the platform: the apps that run after a deployment. A service that simulates has `noLiveApps`. */
 export interface LiveApps {
   /** The driver of deployments, here or on other servers; undefined if they are simulated. */
   runtimeName(): string | undefined;
@@ -78,7 +73,6 @@ export interface LiveApps {
   projectRemoved(tx: Tx, project_id: string): Promise<void>;
   /** Removes a batch of a deleted project's rows. Returns whether none are left. */
   removeBatch(tx: Tx, project_id: string): Promise<boolean>;
-  /** Whether an environment is reached at a host. */
   hasHost(host: string): Promise<boolean>;
   /** Whether a release is live in an environment, on any server. */
   isLive(key: Environment): Promise<boolean>;

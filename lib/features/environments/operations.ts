@@ -5,7 +5,6 @@ import type { EnvironmentsService } from "./service.ts";
 
 const operation = operationsOf<{ environments: EnvironmentsService }>();
 
-/** The operations on environments (schema/README.md#operations). */
 export const environmentsOperations = [
   operation({
     id: "environments.list",

@@ -6,7 +6,6 @@ import type { environmentChanges } from "./schema.ts";
 
 type Given = v.InferOutput<typeof environmentChanges>["protect"];
 
-/** The user and the password hash that protect an app. */
 export interface Protection {
   readonly user: string;
   readonly hash: string;
@@ -14,7 +13,6 @@ export interface Protection {
 
 const stored = v.object({ user: v.string(), hash: v.string() });
 
-/** The protection of a row of environments. */
 export const protectionOf = (protect: string | null | undefined): Protection | undefined =>
   protect ? v.parse(stored, JSON.parse(protect)) : undefined;
 

@@ -26,7 +26,6 @@ export function environmentsRepository(query: Queries) {
         ),
     ),
     remove: query.change((db, p: Key) => db.deleteFrom("environments").where(equal(p, "project_id", "name"))),
-    /** Removes a batch of a project's environments; returns their number. */
     removeBatch: query.change((db, p: { project_id: string }) => {
       const its = db.selectFrom("environments").select("name").where("project_id", "=", p.project_id);
       const first = its.orderBy("name").limit(sql.lit(batch));

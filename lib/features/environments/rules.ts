@@ -67,7 +67,6 @@ const character = String.raw`[^/\\${control}]`;
 const noDot = String.raw`[^/\\.${control}]`;
 /** Matches neither `.` nor `..`. */
 const folder = String.raw`(${noDot}${character}*|\.${noDot}${character}*|\.\.${character}+)`;
-/** A folder in a repository. */
 export const rootFolder = textLike(
   255,
   new RegExp(`^${folder}(/${folder})*$`, "u"),
@@ -113,7 +112,6 @@ export const otherFields = {
   ),
 };
 
-/** All variables of an environment. */
 export const allVariables = field(
   named(
     v.union(
@@ -124,7 +122,6 @@ export const allVariables = field(
   'All variables: text, or `{"value": "…", "secret": true}`; `{"secret": true}` alone keeps the stored secret. Left out beside another field, they stay as they are.',
 );
 
-/** Single variables of an environment. */
 export const singleVariables = field(
   named(
     v.nullable(

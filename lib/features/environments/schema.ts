@@ -107,7 +107,6 @@ export const environment = v.object({
     "The Basic authentication in front of the app; the password is never shown.",
   ),
 });
-/** A run of a schedule. */
 export const scheduleRun = v.object({
   id: field(id("run"), "The id of the run."),
   name: field(v.string(), "The name of its schedule.", "clean"),

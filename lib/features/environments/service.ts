@@ -31,7 +31,6 @@ function requireName(name: string): void {
   check(v.object({ name: environmentName }), { name });
 }
 
-/** The environments of pull requests. */
 export interface PreviewsOfEnvironments {
   ofRange(range: EnvironmentRange, tx?: Tx): Promise<ReadonlyMap<string, Preview>>;
   environmentRemoved(tx: Tx, key: AppKey): Promise<unknown>;
@@ -186,7 +185,6 @@ export function environmentsService(ports: Ports) {
       return apps.runs(key, query);
     },
 
-    /** Restarts the live release of an environment with its current variables. */
     async restart(caller: Caller, id: string, name: string) {
       let restarting: AppKey | undefined;
       const answer = await store.transaction(caller, async (tx) => {

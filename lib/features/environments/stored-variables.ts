@@ -28,7 +28,6 @@ export const shownVariables = (row: Pick<Row<"environments">, "variables">) =>
     ]),
   );
 
-/** Encrypts and decrypts a secret, which is bound to its environment and name. */
 const secretsOf = (encryption: Encryption) => ({
   seal: (of: EnvironmentKey, key: string, value: string) => ({
     sealed: encryption.encrypt(contextOf.variable(of, key), value),
@@ -69,15 +68,11 @@ function withinLimits(stored: Stored, before: Stored): string {
   return text;
 }
 
-/** Writes variables as the text of their column. */
 export function storedVariables(encryption: Encryption) {
   const { seal, open } = secretsOf(encryption);
 
   return {
-    /**
-     * Variables as JSON to store: the given ones, and with `keeps` all that are not named. Null removes a variable. A
-     * secret without a value keeps the stored one.
-     */
+    /** `keeps`: the variables that are not named stay. A secret without a value keeps the stored one. */
     serialize(of: EnvironmentKey, given: Given, before: Stored = {}, { keeps = false } = {}): string {
       if (!given) return JSON.stringify(before);
       const stored: Stored = keeps ? { ...before } : {};

@@ -30,10 +30,7 @@ export function createBus({ store, clock, ids, feed }: Ports) {
       for (const subscriber of subscribers) await subscriber(tx, announced);
       feed.publish(tx, { kind: "event", ...announced });
     },
-    /**
-     * Subscribers run in the announcing transaction; they insert the deliveries there. `prefetch` starts the reads that
-     * a subscriber makes at every event.
-     */
+    /** Subscribers run in the announcing transaction. `prefetch` starts the reads that each event needs. */
     subscribe(subscriber: Subscriber, prefetch?: Prefetch) {
       subscribers.push(subscriber);
       if (prefetch) prefetches.push(prefetch);

@@ -80,10 +80,7 @@ export interface ChangeFeed {
   publish(tx: Tx, change: Change): void;
   /** Counts changes of rights in this process: once when made, once when committed. */
   rightsChanges(): number;
-  /**
-   * Listens to the changes of all processes, in commit order within an organization. Returns a function that stops
-   * listening.
-   */
+  /** Changes of all processes, in commit order within an organization. Returns a function that stops listening. */
   listen(listener: (change: Change) => void): () => void;
   /** Listens to the changes of this process only; used for its metrics. */
   listenHere(listener: (change: Change) => void): void;

@@ -83,14 +83,9 @@ export function createEventReader(ports: {
   };
 
   return {
-    /** Publishes the new events of an organization, if it has any. */
     read,
-    /** Publishes the new events of every organization. */
     readAll,
-    /**
-     * Takes an event of this process, committed directly after the event `before`. Publishes it now if `before` was the
-     * last published event; else reads the events in between.
-     */
+    /** Takes an event that was committed here, directly after the event `before`; reads those in between. */
     committed(
       { organization_id, id }: Pick<Row<"events">, "organization_id" | "id">,
       before: string,

@@ -3,7 +3,6 @@ import type { Queries } from "../../store/query.ts";
 
 /** The most events that one read takes of an organization. */
 export const eventsBatch = 500;
-/** The number of organizations in one read. */
 export const organizationsBatch = 8;
 
 export function eventsRepository(query: Queries) {

@@ -43,10 +43,7 @@ export function createWaiting({ feed, clock, log }: { feed: ChangeFeed; clock: C
     return { turns: its.turns, release };
   };
 
-  /**
-   * Subscribes to the states and log of one deployment or generation, and to deletions of projects. Without `seconds`
-   * the subscription never ends by itself.
-   */
+  /** The states and log of a deployment or generation, and deletions of projects. `seconds` ends it. */
   const changes = ({ organization_id, id }: Work, signal: AbortSignal, seconds?: number): ChangeSubscription => {
     let isChanged = false;
     let isOver = signal.aborted;

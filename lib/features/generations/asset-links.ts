@@ -22,10 +22,7 @@ type Ports = Pick<Core, "clock" | "encryption" | "origin">;
 
 export type AssetLinks = ReturnType<typeof createAssetLinks>;
 
-/**
- * Links that need no API key: `/assets/gen_….png?expires=…&signature=…`. The signing key is stored next to the
- * database, so links survive a restart.
- */
+/** Links that need no API key. The signing key is stored next to the database, so they survive a restart. */
 export function createAssetLinks({ clock, encryption, origin }: Ports) {
   const sign = (name: string, expires: string) => encryption.sign("asset link", `${name}\n${expires}`);
   return {

@@ -14,10 +14,7 @@ interface Ports extends Pick<Core, "store" | "clock"> {
 
 const interval_ms = milliseconds("1s");
 
-/**
- * Waits for a driver that works in this process, such as a program. Stores and publishes the progress that the driver
- * reports, so that streams and other servers show it.
- */
+/** Stores and publishes the progress of a driver that works in this process, so that other servers show it. */
 export function createDriverProgress({ store, clock, publish }: Ports) {
   const generations = store.using(generationsRepository);
 

@@ -8,7 +8,6 @@ import { parseInputs } from "./inputs.ts";
 type Generation = Row<"generations">;
 export type Answer = v.InferOutput<typeof progress>;
 
-/** Converts the row to the form that drivers get. */
 export function workOf(
   row: Pick<Generation, "id" | "kind" | "model" | "input" | "script" | "step_at">,
   now: number,

@@ -21,7 +21,6 @@ type Generation = Row<"generations">;
 
 interface Ports extends GenerationQueuePorts, Pick<Core, "bus" | "feed" | "log"> {
   readonly assets: Assets;
-  /** Returns a model and its driver. */
   readonly driverOf: (model: string) => ModelDriver;
   /** Option `generations.finishedStatus`. */
   readonly finishedStatus: (typeof finished)[number];
@@ -40,7 +39,6 @@ export function createExecution(ports: Ports) {
     tx.afterCommit(() => void assets.remove(id).catch(warning(log, id, "a file could not be removed")));
   let stopping = false;
 
-  /** The state as the API names it. */
   const statusOf = ({ status }: Generation) => (status === "completed" ? finishedStatus : status);
 
   /** The completed part, with two decimals; undefined if the driver does not report it. */
@@ -51,7 +49,6 @@ export function createExecution(ports: Ports) {
     return row.progress === null ? undefined : row.progress / 100;
   };
 
-  /** Publishes a new state of a generation, or new progress. */
   const publish = (tx: Tx, row: Generation, at = row.step_at) => {
     const { organization_id, id } = row;
     const progress = progressOf(row);

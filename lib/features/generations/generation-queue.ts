@@ -41,7 +41,6 @@ export function createGenerationQueue(
     startLater: (tx) => queue.addUnique(tx, "generations.turn", {}, keyOf(tx)),
   });
 
-  /** Starts ready generations up to the limit. */
   const startReady = async (tx: Tx, { organization_id }: Pick<Movable, "organization_id">) => {
     await tx.lockLimit("generations");
     await admission.startReady(tx, organization_id);
@@ -50,10 +49,7 @@ export function createGenerationQueue(
   return {
     startReady,
 
-    /**
-     * The job `generations.turn`: the delay of a queued generation has passed, or a slot is free for the next
-     * organization.
-     */
+    /** The job `generations.turn`: a delay has passed, or a slot is free for the next organization. */
     async runStart(): Promise<Outcome> {
       const next = (await admission.next()) ?? (await oldestReady());
       if (next) return done((tx) => startReady(tx, next), next);

@@ -2,7 +2,6 @@ import type { GenerationDriver } from "../../drivers/generation/contract.ts";
 import { invalid } from "../../kernel/errors.ts";
 import { type Model, modelOf, models } from "./models.ts";
 
-/** A model and its driver. */
 export interface ModelDriver {
   readonly model: Model;
   readonly driver: GenerationDriver;

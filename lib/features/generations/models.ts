@@ -52,9 +52,7 @@ const inputsOf = { image: imageInput, video: videoInput } as const;
 export const models: readonly Model[] = builtIn.map((model) => ({ ...model, input: inputsOf[model.kind] }));
 
 const text = (most: number, meaning: string) => optionalField(textOf(0, most), meaning);
-/**
- * Unknown models take any inputs. The four named ones must be strings (schema/generations.md#sizes-and-other-models).
- */
+/** The four named ones must be strings (schema/generations.md#sizes-and-other-models). */
 const anyInput = v.looseObject({
   model,
   prompt: text(maxPrompt, `${prompted} Built-in models need it; others may run without.`),
@@ -66,10 +64,7 @@ const openInput = ofFewFields(anyInput, 1_000, "must have at most 1000 inputs");
 
 const byId = new Map(models.map((model) => [model.id, model]));
 
-/**
- * The model with this id. An unknown model makes videos if its id contains "video", and costs as much as the standard
- * one.
- */
+/** An unknown model makes videos if its id contains "video", and costs as much as the standard one. */
 export function modelOf(id: string): Model {
   const known = byId.get(id);
   if (known) return known;

@@ -5,7 +5,6 @@ import type { GenerationsService } from "./service.ts";
 
 const operation = operationsOf<{ generations: GenerationsService }>();
 
-/** The operations on generations (schema/README.md#operations). */
 export const generationsOperations = [
   operation({
     id: "generations.list",

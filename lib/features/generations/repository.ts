@@ -21,9 +21,7 @@ export type Movable = Pick<Row<"generations">, (typeof moved)[number]>;
 
 /** A partial index is used only if the query repeats its condition word for word. */
 const queued = sql<boolean>`status = 'queued'`;
-/**
- * The same, for one index only. With old statistics, PostgreSQL would choose another one, and sort all that is queued.
- */
+/** For one index only: with old statistics, PostgreSQL would choose another, and sort all that is queued. */
 const inTurn = sql<boolean>`status || '' = 'queued'`;
 const running = sql<boolean>`status = 'in_progress'`;
 const unfinished = sql<boolean>`status in ('queued', 'in_progress')`;
@@ -132,7 +130,6 @@ export function generationsRepository(query: Queries) {
         .orderBy("ready_at")
         .orderBy("id"),
     ),
-    /** Files whose retention time has passed. */
     expiredFiles: query.all((db, p: { before: string }) =>
       db
         .selectFrom("generations")

@@ -35,7 +35,6 @@ interface Ports extends Pick<Core, "store" | "clock" | "ids" | "queue" | "waitin
   readonly retention_ms: number;
 }
 
-/** The file of a generation. */
 export interface Asset {
   readonly type: string;
   readonly size: number;
@@ -92,7 +91,6 @@ export function generationsService(ports: Ports) {
       return view(await waiting.until(work, wait, read, ({ status }) => isTerminal(lifecycle, status)));
     },
 
-    /** Moves a generation by one state, for testers. */
     step: async (id: string) => view(await stepper.step(id)),
 
     async list({ organization_id }: Caller, query: PageQuery) {

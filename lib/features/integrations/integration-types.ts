@@ -4,7 +4,6 @@ import { custom } from "./kinds/custom.ts";
 import type { IntegrationType } from "./kinds/integration-type.ts";
 import { monitoring } from "./kinds/monitoring.ts";
 
-/** Every type of integration, by its name in the API. */
 export const integrationTypes = {
   code_host: codeHost,
   chat,

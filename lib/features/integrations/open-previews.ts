@@ -12,7 +12,6 @@ type PreviewRow = Row<"previews">;
 export function createOpenPreviews({ store, clock }: { readonly store: Store; readonly clock: Clock }) {
   const previews = store.using(previewsRepository);
   return {
-    /** The open previews of environments, by name. */
     async ofRange(range: EnvironmentRange, tx?: Tx): Promise<ReadonlyMap<string, Preview>> {
       const rows = await previews(tx).openOfRange(range);
       return new Map(rows.map((row) => [row.environment, viewOf(row)]));

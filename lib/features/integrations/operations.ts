@@ -5,7 +5,6 @@ import type { IntegrationsService } from "./service.ts";
 
 const operation = operationsOf<{ integrations: IntegrationsService }>();
 
-/** The operations on integrations (schema/README.md#operations). */
 export const integrationsOperations = [
   operation({
     id: "integrations.create",

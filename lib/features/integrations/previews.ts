@@ -38,10 +38,7 @@ export interface PreviewResult {
   readonly message?: string;
 }
 
-/**
- * Records in the audit log that a hook changed the environments of a project. Deployments need no entry: they have
- * their own records.
- */
+/** For the audit log: a hook changed environments. Deployments need no entry, because they have records. */
 export type RecordChange = (
   tx: Tx,
   change: {

@@ -19,7 +19,6 @@ const retention_ms = milliseconds("7d");
 /** A push to a repository, of this service or of any of the three code hosts. */
 export interface Push {
   readonly repo: string;
-  /** The new target: a branch with its current commit, or a tag. */
   readonly to: { readonly branch: string; readonly commit: string } | { readonly tag: string };
   /** The changed files; undefined if not all of them are known. */
   readonly paths?: readonly string[] | undefined;
@@ -28,14 +27,10 @@ export interface Push {
 export interface PushOrigin {
   /** The integration that the hook was posted to; undefined for the connected app. */
   readonly id: string | undefined;
-  /** The code host's delivery id. */
   readonly delivery: string | undefined;
   /** "An integration with a secret of its own is never served unsigned." */
   readonly signed: boolean;
-  /**
-   * Whether the hook was signed by the connected app, not by an integration. The app serves the organizations that the
-   * operator names.
-   */
+  /** Signed by the connected app, which serves the organizations that the operator names. */
   readonly byApp: boolean;
   /** Who pushed; undefined for a hook. */
   readonly by?: Maker;
@@ -67,17 +62,11 @@ export interface Created {
 
 export type PushesService = ReturnType<typeof pushesService>;
 
-/**
- * Inbound hooks. A push deploys through every integration of its repository and branch; a pull request gets its
- * preview.
- */
+/** A push deploys through every integration of its repository and branch; a pull request gets its preview. */
 export function pushesService({ store, clock, endpoints, deployments, rights, previews }: Ports) {
   const pushes = store.using(pushesRepository);
 
-  /**
-   * Whether a hook for a repository may use an integration: checks its repository, its secret and the rights of the
-   * app.
-   */
+  /** Whether a hook may use an integration: checks its repository, its secret and the rights of the app. */
   const isReached = async (integration: Integration, of: string, { signed, byApp }: PushOrigin, tx?: Tx) => {
     const { repo } = endpoints.configOf(integration) as Record<string, string>;
     if (!repo || foldCase(repo) !== foldCase(of)) return false;
@@ -100,7 +89,6 @@ export function pushesService({ store, clock, endpoints, deployments, rights, pr
     return { project_id, repo, environment, root, paths: push.paths, ...ref };
   };
 
-  /** Applies a hook to an integration, as stored in this transaction. */
   const serve = async (
     tx: Tx,
     integration_id: string,
@@ -171,7 +159,6 @@ export function pushesService({ store, clock, endpoints, deployments, rights, pr
       return byBranch;
     },
 
-    /** Deploys a push to a repository of this service through these integrations. */
     receiveOwn: (caller: Caller, { repo, branch, commit, paths }: OwnPush, integrations: readonly string[]) =>
       store.transaction(caller, async (tx) => {
         const push: Push = { repo, to: { branch, commit }, paths };
@@ -183,10 +170,7 @@ export function pushesService({ store, clock, endpoints, deployments, rights, pr
         return created;
       }),
 
-    /**
-     * Deploys a push to a project that the pusher names. Undefined if the project is archived or its folder does not
-     * change.
-     */
+    /** Undefined if the project that the pusher names is archived, or its folder does not change. */
     deployOwn: (caller: Caller, order: Deployed) =>
       store.transaction(caller, (tx) => deployments.push(tx, caller.organization_id, order, caller)),
 

@@ -25,9 +25,7 @@ export function pushesRepository(query: Queries) {
 type Key = { organization_id: string; integration_id: string; number: number };
 type OfProject = { project_id: string };
 
-/**
- * The environments of pull and merge requests. Queries by project rely on the service to check its organization first.
- */
+/** Queries by project rely on the service to check its organization first. */
 export function previewsRepository(query: Queries) {
   return {
     insert: query.insert("previews"),
@@ -54,7 +52,6 @@ export function previewsRepository(query: Queries) {
         .where("environment", "<=", p.last)
         .where("status", "=", "open"),
     ),
-    /** Marks the preview as ended, because its environment was deleted. */
     end: query.change((db, p: OfProject & { environment: string; at: string }) =>
       db
         .updateTable("previews")

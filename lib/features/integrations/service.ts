@@ -38,7 +38,6 @@ export type IntegrationsService = ReturnType<typeof integrationsService>;
 /** Integrations: a code host, a chat, a monitoring provider, a custom endpoint (schema/webhooks.md#integrations). */
 export function integrationsService({ store, endpoints, outbound, projects, planOf, rules, previews }: Ports) {
   const typeOf = ({ type }: Endpoint) => type as Type;
-  /** The field `events` of a configuration, if its type has one. */
   const eventsOf = (row: Endpoint) =>
     "events" in integrationTypes[typeOf(row)].schema.entries ? { events: JSON.parse(row.events) as string[] } : {};
   const item = (row: Endpoint) => ({ ...row, type: typeOf(row) });

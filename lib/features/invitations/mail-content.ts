@@ -3,7 +3,6 @@ import { inOneLine, type MailContent } from "../mails/content.ts";
 
 interface Invitation {
   readonly organization: string;
-  /** The display name of the inviter. */
   readonly inviter: string;
   readonly role: Role;
   readonly expires_at: string;
@@ -23,7 +22,6 @@ const dateText = (at: string) =>
 
 const withArticle = (role: Role) => `${/^[ao]/.test(role) ? "an" : "a"} ${role}`;
 
-/** The content of an invitation mail. */
 export function invitationMail(invitation: Invitation): { readonly subject: string; readonly content: MailContent } {
   const { role, expires_at, token, link, origin, hasDashboard } = invitation;
   const [organization, inviter] = [inOneLine(invitation.organization), inOneLine(invitation.inviter)];

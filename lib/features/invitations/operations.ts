@@ -5,7 +5,6 @@ import type { InvitationsService } from "./service.ts";
 
 const operation = operationsOf<{ invitations: InvitationsService }>();
 
-/** The operations on invitations (schema/README.md#operations). */
 export const invitationsOperations = [
   operation({
     id: "users.invite",

@@ -19,7 +19,6 @@ export function invitationsRepository(query: Queries) {
     /** Works without an organization, because an invitee has only a token. */
     withToken: query.find("invitations", ["token_hash"]),
     renew: query.update("invitations", ["id", "organization_id"], [...renewed, ...mailed]),
-    /** Stores the result of the newest mail. */
     mailed: query.first((db, p: { organization_id: string } & Mailed) =>
       db
         .updateTable("invitations")
@@ -28,7 +27,6 @@ export function invitationsRepository(query: Queries) {
         .where(equal(p, "organization_id", "mail_id"))
         .returning("id"),
     ),
-    /** Expires the open invitations of an inviter now. */
     expireOf: query.all((db, p: { organization_id: string; invited_by: string; at: string }) =>
       db
         .updateTable("invitations")
@@ -38,7 +36,6 @@ export function invitationsRepository(query: Queries) {
         .where("expires_at", ">", p.at)
         .returning(["id", "mail_id"]),
     ),
-    /** The open invitations that were sent with a key. */
     openWithKeys: query.all((db, p: { organization_id: string; at: string }) =>
       db
         .selectFrom("invitations")

@@ -17,7 +17,6 @@ import { invitationMail } from "./mail-content.ts";
 import { invitationsRepository, type Renewal } from "./repository.ts";
 import type { acceptance } from "./schema.ts";
 
-/** How long an invitation stays open. */
 const lifetime_ms = milliseconds("7d");
 type Invited = Pick<Row<"invitations">, "id" | "organization_id" | "email" | "role" | "expires_at">;
 /** How long an expired invitation stays in the list. */
@@ -53,10 +52,7 @@ export function invitationsService(ports: Ports) {
     return found;
   };
 
-  /**
-   * A new token, and the fields that the sender determines. The invitee's first key gets the scopes of the sender's
-   * key; in `dev` the dashboard acts for a person without a key, with every scope.
-   */
+  /** The first key of an invitee has the scopes of the sender's key; a person without a key has every scope. */
   const renewal = ({ user_id, key_id, scopes }: Caller): Renewal & { readonly token: string } => {
     const token = random.alphanumeric(43);
     return {
@@ -185,7 +181,6 @@ export function invitationsService(ports: Ports) {
       }
     },
 
-    /** Stores the result of the newest mail of an invitation. */
     async mailed(tx: Tx, organization_id: string, mail_id: string, result: MailResult) {
       const found = await invitations(tx).mailed({ organization_id, mail_id, ...result });
       if (found) publish(tx, { organization_id, id: found.id });

@@ -9,7 +9,6 @@ import type { Core } from "../core.ts";
 import { type CountedWindow, windowsOf } from "./new-key-limits.ts";
 import { keysRepository } from "./repository.ts";
 
-/** The caller that a key belongs to, with the limits of the key. */
 export interface Identity {
   readonly caller: Caller;
   /** The rate windows that count its requests; none for a session. */
@@ -20,7 +19,6 @@ export interface Identity {
 }
 
 interface Known extends Identity {
-  /** When the last use of the key was noted. */
   noted_ms: number;
 }
 
@@ -118,9 +116,7 @@ export function createIdentities({ store, feed, clock }: Ports) {
       return row?.status === "active" && !hasExpired(row.expires_at) ? row.key_id : undefined;
     },
 
-    /**
-     * The owner of a token, even if the key has expired or its user is suspended; undefined if no key has this token.
-     */
+    /** The owner of a token, even if the key has expired or its user is suspended. */
     async owner(token: string) {
       const row = await keys().identify({ hash: hashOf(token) });
       return row && { organization_id: row.organization_id, user_id: row.user_id, key_id: row.key_id };

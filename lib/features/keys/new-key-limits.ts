@@ -45,10 +45,7 @@ const ownWindows = ({ id, rate_limit, shared_windows }: NonNullable<Maker>) =>
 export const sharedWindowsOf = (maker: Maker): string | null =>
   maker?.rate_limit ? JSON.stringify(ownWindows(maker)) : null;
 
-/**
- * The rate limit of the new key, at most that of its maker; 0 means no limit. `usual` is the limit of keys without
- * their own.
- */
+/** At most the limit of its maker; 0 means no limit. `usual` is the limit of keys without their own. */
 export function rateLimitOf(maker: Maker, given: number | null | undefined, usual: number): number | undefined {
   if (given === undefined || given === null) return maker?.rate_limit ?? undefined;
   const most = maker ? (maker.rate_limit ?? usual) : 0;

@@ -87,9 +87,7 @@ export function keysRepository(query: Queries) {
         .where("maker_key_id", "=", p.id)
         .where("organization_id", "=", p.organization_id),
     ),
-    /**
-     * Removes a key and, through any number of generations, all keys created with it, in one statement; returns them.
-     */
+    /** Removes a key, and all keys created with it through any number of generations; returns them. */
     removeWithMade: query.all(
       (_, p: Key) => sql<{ id: string }>`
         with recursive ended (id) as (

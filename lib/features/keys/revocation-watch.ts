@@ -4,11 +4,9 @@ import { createTurns } from "../../kernel/node/event-loop.ts";
 import type { ChangeFeed } from "../events/change-feed.ts";
 import type { Identity } from "./identities.ts";
 
-/** A key with open streams or waiting requests. */
 interface Watched {
   readonly listeners: Set<() => void>;
   user_id: string | undefined;
-  /** Cancels the alarm for its expiry. */
   cancelAlarm: () => void;
 }
 

@@ -58,7 +58,6 @@ export const newApiKey = v.object({
     "Requests per window of ten minutes; by default the limit of the calling key. 0 means no limit.",
   ),
 });
-/** `cascade=true` also revokes the keys created with this key, and the keys created with those. */
 export const keyRevocation = v.object({
   cascade: optionalField(
     querySwitch(),

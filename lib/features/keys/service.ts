@@ -110,7 +110,6 @@ export function keysService({ store, feed, clock, ids, random, rateLimit, onEnde
     insert,
     ...saved,
 
-    /** The key of the request. */
     current: async ({ organization_id, key_id }: Caller) => view(await find(organization_id, key_id)),
 
     get: async (caller: Caller, id: string) => view(await findManaged(caller, id)),
@@ -148,7 +147,6 @@ export function keysService({ store, feed, clock, ids, random, rateLimit, onEnde
       });
     },
 
-    /** Revokes a key; with `cascade`, also everything created with it. */
     revoke: (caller: Caller, id: string, { cascade }: v.InferOutput<typeof keyRevocation>) =>
       store.transaction(caller, async (tx) => {
         const row = await findManaged(caller, id, tx);
@@ -162,7 +160,6 @@ export function keysService({ store, feed, clock, ids, random, rateLimit, onEnde
 
     remove: async (tx: Tx, organization_id: string, id: string) => remove(tx, await find(organization_id, id, tx)),
 
-    /** Removes all keys of a user. */
     async removeOf(tx: Tx, organization_id: string, user_id: string) {
       await keys(tx).removeOf({ organization_id, user_id });
       publishEnd(tx, organization_id, user_id);

@@ -7,7 +7,6 @@ import { hashOf, type Identity, rightsWatch } from "./identities.ts";
 import { keysRepository } from "./repository.ts";
 import type { KeysService } from "./service.ts";
 
-/** The lifetime of a session. */
 export const sessionLength = "30d";
 
 interface Ports extends Pick<Core, "store" | "feed" | "clock" | "random"> {
@@ -64,18 +63,13 @@ export function createSessions({ store, feed, clock, random, keys }: Ports) {
       });
     },
 
-    /**
-     * Starts a session without a key for the user that `find` returns in the transaction. `find` throws if there is
-     * none.
-     */
+    /** Starts a session without a key for the user that `find` returns in the transaction. */
     beginFor: (organization_id: string, find: (tx: Tx) => Promise<string>): Promise<string> =>
       store.transaction({ organization_id }, async (tx) =>
         insert(tx, { organization_id, user_id: await find(tx), api_key_id: null }),
       ),
 
-    /**
-     * Marks a sign-in as used, for all servers. Returns whether this was its first use. It is valid until `expires_at`.
-     */
+    /** Marks a sign-in as used until `expires_at`, for all servers. Returns whether this was its first use. */
     async use(state: string, expires_at: string): Promise<boolean> {
       try {
         await store.transaction("rows", (tx) => rows(tx).insertUsed({ hash: hashOf(state), expires_at }));

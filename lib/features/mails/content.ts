@@ -13,7 +13,6 @@ const mono = "ui-monospace,SFMono-Regular,Menlo,Consolas,monospace";
 /** A name without line breaks and changes of direction: it must not look like text of the service. */
 export const inOneLine = (name: string) => name.replace(/[\s\p{Cc}\p{Bidi_Control}]+/gu, " ").trim() || "(no name)";
 
-/** The content of a mail, for both of its parts. */
 export interface MailContent {
   readonly heading: string;
   readonly lines: readonly string[];
@@ -82,7 +81,6 @@ ${parts.join("\n")}
 `;
 }
 
-/** The text part. */
 export const textOf = ({ lines, button, command, footer }: MailContent): string =>
   [
     ...lines,

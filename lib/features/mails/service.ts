@@ -36,9 +36,7 @@ export interface SentMail {
   readonly link: string;
   /** When the mail was created. */
   readonly sent_at: string;
-  /**
-   * `kept` without a mail server, `pending` between attempts, `failed` after the last attempt or a permanent refusal.
-   */
+  /** `kept` without a mail server; `failed` after the last attempt or a permanent refusal. */
   readonly status: MailStatus;
   /** The same for every attempt; null for a mail that was kept. */
   readonly message_id: string | null;
@@ -76,7 +74,6 @@ const maxAtOnce = 8;
 /** The pause between the turns of mails that wait because their organization sends so many. */
 const turn_ms = 50;
 
-/** How many mails each organization is sending. */
 function createSending() {
   const organizations = new Map<string, { running: number; nextTurn: number }>();
   return {
@@ -102,17 +99,13 @@ function createSending() {
 
 export type MailsService = ReturnType<typeof mailsService>;
 
-/**
- * Stores each mail in the transaction that causes it, so that a crash loses none. Mails are encrypted, because they
- * contain tokens. With a mail server, a job sends each mail.
- */
+/** A mail is stored in the transaction that causes it, so that no crash loses it, and encrypted for its tokens. */
 export function mailsService({ store, clock, ids, encryption, log, mailer, from, queue, onResult }: Ports) {
   const mails = store.using(mailsRepository);
   const sending = createSending();
   const open = (row: Row<"mails">) => JSON.parse(encryption.decrypt(contextOf.mail(row), row.sealed)) as Sealed;
   const attemptsOf = ({ attempts }: Row<"mails">) => JSON.parse(attempts) as SentMail["attempts"];
 
-  /** Stores the new status of a mail and, after an attempt, its result. */
   const settle = async (tx: Tx, row: Row<"mails">, status: MailStatus, error?: string | null) => {
     const attempts = [...attemptsOf(row), ...(error === undefined ? [] : [{ at: clock.iso(), error }])];
     const settled = await mails(tx).settle({ ...row, status, attempts: JSON.stringify(attempts) });
@@ -175,7 +168,6 @@ export function mailsService({ store, clock, ids, encryption, log, mailer, from,
       if (row?.status === "pending") await settle(tx, row, "failed", reason);
     },
 
-    /** Every mail, oldest first. */
     async all(): Promise<SentMail[]> {
       return (await mails().all({})).map((row) => {
         const { text, html = null, token, link } = open(row);
@@ -185,7 +177,6 @@ export function mailsService({ store, clock, ids, encryption, log, mailer, from,
       });
     },
 
-    /** Removes every mail that is no longer to be sent. */
     clear: () => store.transaction("rows", (tx) => mails(tx).clear({})),
 
     async prune() {

@@ -44,17 +44,13 @@ export function codeHostRights({ store, codeHost }: Ports) {
       return globs.some((glob) => matchesGlob(glob, foldCase(repo)));
     },
 
-    /** Whether an organization may fetch a repository with the operator's credential. */
     async mayFetch(organization_id: string, repo: string): Promise<boolean> {
       return (isFolder && !named) || this.serve(organization_id, repo);
     },
   };
 }
 
-/**
- * Warns of each name in the option that no organization has. It may be misspelt, or the organization may be created
- * later.
- */
+/** A name in the option may be misspelt, or its organization may be created later. */
 export async function codeHostWarnings({ store, codeHost: { organizations = {} } }: Ports): Promise<string[]> {
   const rows = store.using(organizationsRepository);
   const warnings: string[] = [];

@@ -5,7 +5,6 @@ import type { ProjectsService } from "./service.ts";
 
 const operation = operationsOf<{ projects: ProjectsService }>();
 
-/** The operations on projects (schema/README.md#operations). */
 export const projectsOperations = [
   operation({
     id: "projects.list",

@@ -149,10 +149,7 @@ export function projectsService(ports: Ports) {
     archive: (caller: Caller, id: string) => move(caller, id, "archive"),
     unarchive: (caller: Caller, id: string) => move(caller, id, "unarchive"),
 
-    /**
-     * Removes a project. If it holds more than a batch, it is only hidden, and the job `projects.clear` removes the
-     * rest.
-     */
+    /** A project with more than a batch of records is hidden, and the job `projects.clear` removes the rest. */
     remove: (caller: Caller, id: string) =>
       store.transaction(caller, async (tx) => {
         const { organization_id, name, region } = await get(caller.organization_id, id, tx);
@@ -171,10 +168,7 @@ export function projectsService(ports: Ports) {
     clear: async (key: Key): Promise<Outcome> =>
       snoozeUntil(async (tx) => ((await removeBatch(tx, key)) ? undefined : clock.now()), key),
 
-    /**
-     * The project that a push deploys to: the given one, or else the organization's only one. Undefined if it is
-     * archived.
-     */
+    /** The given project, or else the organization's only one. Undefined if it is archived. */
     async forPush(tx: Tx, organization_id: string, id: string | undefined) {
       const two = await projects(tx).newestTwo({ organization_id });
       const found =

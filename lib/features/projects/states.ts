@@ -1,6 +1,5 @@
 import { machine } from "../../kernel/state-machine.ts";
 
-/** A project is active or archived. */
 export const lifecycle = machine({
   states: ["active", "archived"],
   initial: "active",

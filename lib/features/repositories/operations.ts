@@ -4,7 +4,6 @@ import type { RepositoriesService } from "./service.ts";
 
 const operation = operationsOf<{ repositories: RepositoriesService }>();
 
-/** The operations on the repositories that were pushed to this service. */
 export const repositoriesOperations = [
   operation({
     id: "repositories.list",

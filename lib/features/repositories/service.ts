@@ -17,7 +17,6 @@ export interface RepositoryName {
 
 export type StoredRepository = v.InferOutput<typeof repository>;
 
-/** The repositories in the folder of the service. */
 interface Stored {
   list(organization_id: string): Promise<StoredRepository[]>;
   get(name: RepositoryName): Promise<StoredRepository | undefined>;

@@ -4,7 +4,6 @@ import { oneOf, record, textOf, wholeNumber } from "../../kernel/validation.ts";
 
 const glob = v.optional(textOf(1, 4000));
 
-/** The fields that a scenario can match on. */
 export const fields = {
   deployment: ["repo", "branch", "tag", "image_url", "environment"],
   generation: ["model", "prompt"],
@@ -28,7 +27,6 @@ const times = wholeNumber(1, 1_000_000);
 export const kindOf = ({ match, next }: { match: Match; next?: Kind | null | undefined }): Kind | undefined =>
   next ?? kinds.find((kind) => fields[kind].some((name) => match[name] !== undefined));
 
-/** A scenario: the outcome of matching simulated work. */
 export const newScenario = v.pipe(
   record({
     match: v.optional(match, {}),
@@ -60,7 +58,6 @@ export const newScenario = v.pipe(
     ["outcome", "result"],
   ),
 );
-/** A new scenario: `match` or `next`, `outcome`, and how many `times`. */
 export interface NewScenario extends Omit<v.InferInput<typeof newScenario>, "outcome"> {
   readonly outcome: SimulatedOutcome;
 }

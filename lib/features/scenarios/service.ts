@@ -9,7 +9,6 @@ import type { Core } from "../core.ts";
 import { scenariosRepository } from "./repository.ts";
 import { fields, type Kind, kindOf, type Match, type NewScenario, newScenario } from "./schema.ts";
 
-/** A stored scenario. */
 export interface Scenario {
   readonly id: string;
   readonly match: Match;
@@ -49,10 +48,7 @@ interface Ports extends Pick<Core, "store" | "ids"> {
 
 export type ScenariosService = ReturnType<typeof scenariosService>;
 
-/**
- * A tester's scenarios: outcomes of simulated work. They are rows, and new work takes one in its own transaction, so
- * that a use counts only if the work is stored.
- */
+/** New work takes a scenario in its own transaction, so that a use counts only if the work is stored. */
 export function scenariosService({ store, ids, log, takesDeployments }: Ports) {
   const scenarios = store.using(scenariosRepository);
   /** The scenarios added to this state itself; a fork also starts with those of its parent. */
@@ -61,10 +57,8 @@ export function scenariosService({ store, ids, log, takesDeployments }: Ports) {
   return {
     list: () => list(),
 
-    /** The scenarios that no work has taken. */
     unused: async () => (await list()).filter(({ used }) => used === 0),
 
-    /** Whether a scenario was added to this state, not to the parent of a fork. */
     isOwn: ({ id }: Scenario) => added.has(id),
 
     /** Throws `validation_failed` synchronously for an invalid scenario. */
@@ -97,9 +91,7 @@ export function scenariosService({ store, ids, log, takesDeployments }: Ports) {
 
     clear: () => store.transaction("rows", (tx) => scenarios(tx).clear({})),
 
-    /**
-     * Takes the first scenario that matches new work. Returns its outcome, to store in the row of the work, or null.
-     */
+    /** Takes the first scenario that matches new work. Returns its outcome, to store in the row of the work. */
     async take(tx: Tx, kind: Kind, work: WorkFields): Promise<string | null> {
       await tx.lockLimit("scenarios");
       const left = (await list(tx)).filter(hasUsesLeft);

@@ -23,7 +23,6 @@ interface Ports<W extends Work> {
   readonly skipDelay: (tx: Tx, work: W) => Promise<void>;
   /** Asks the driver for its progress in the current state. */
   readonly advance: (id: string) => Promise<Outcome>;
-  /** The state as the API names it. */
   readonly statusOf: (work: W) => string;
 }
 
@@ -54,10 +53,7 @@ export function createStepper<W extends Work>(ports: Ports<W>) {
     polled: async (work: W) =>
       isStepped(work) === "polls" && !isTerminal(lifecycle, work.status) ? moveOnce(work) : work,
 
-    /**
-     * Makes a tester's step. Throws `not_found`, and `validation_failed` for work that has ended or that advances with
-     * time.
-     */
+    /** Throws `not_found`, and `validation_failed` for work that has ended or that advances with time. */
     async step(id: string): Promise<W> {
       const work = await orNotFound(find(id), name);
       if (!isStepped(work))

@@ -1,10 +1,7 @@
 import { type SimulatedOutcome, simulatedOutcome } from "../../drivers/simulated-outcome.ts";
 import { check } from "../../kernel/validation.ts";
 
-/**
- * A deployment or generation. `script` is the outcome of its scenario as JSON; clearing the scenarios does not change
- * it.
- */
+/** `script` is the outcome of a scenario as JSON. It stays when the scenarios are cleared. */
 interface Scripted {
   readonly script: string | null;
 }

@@ -21,7 +21,6 @@ export function usersRepository(query: Queries) {
         .orderBy("id")
         .limit(sql.lit(20)),
     ),
-    /** The first active user with a role. */
     firstWithRole: query.first((db, p: { organization_id: string; role: Role }) =>
       db
         .selectFrom("users")

@@ -35,10 +35,7 @@ export function usersService({ store, bus, feed, clock, ids, keys, onLeave }: Po
     if (caller.role !== "owner") throw new Problem("insufficient_role", `only an owner may ${action} an owner`);
   };
 
-  /**
-   * Inviting or promoting someone as `owner` needs a key with the scope `*`
-   * (schema/records.md#organizations-and-people).
-   */
+  /** The caller also needs a key with the scope `*` (schema/records.md#organizations-and-people). */
   const requireWholeOwner = (caller: Caller, action: string) => {
     requireOwner(caller, action);
     if (caller.scopes.includes("*")) return;
@@ -76,7 +73,6 @@ export function usersService({ store, bus, feed, clock, ids, keys, onLeave }: Po
     get: ({ organization_id }: Pick<Caller, "organization_id">, id: string, tx?: Tx) => get(organization_id, id, tx),
     withEmail: (tx: Tx, organization_id: string, email: string) =>
       users(tx).withEmail({ organization_id, email_folded: foldCase(email) }),
-    /** The longest-serving active user with a role. */
     firstWithRole: (organization_id: string, role: Role, tx?: Tx) => users(tx).firstWithRole({ organization_id, role }),
 
     /** The longest-serving active owners and admins, 20 at most. */

@@ -1,6 +1,5 @@
 import { machine } from "../../kernel/state-machine.ts";
 
-/** A user is active or suspended. */
 export const lifecycle = machine({
   states: ["active", "suspended"],
   initial: "active",

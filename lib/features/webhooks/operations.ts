@@ -5,7 +5,6 @@ import type { WebhooksService } from "./service.ts";
 
 const operation = operationsOf<{ webhooks: WebhooksService }>();
 
-/** The operations on webhooks (schema/README.md#operations). */
 export const webhooksOperations = [
   operation({
     id: "webhooks.create",

@@ -44,10 +44,7 @@ export type WebhooksService = ReturnType<typeof webhooksService>;
 
 /** Webhooks: signed notifications to HTTPS endpoints (schema/webhooks.md). */
 export function webhooksService({ store, clock, endpoints, outbound }: Ports) {
-  /**
-   * Resolves the host; in the mode `start` its addresses must be public. Runs before the transaction, which must not
-   * wait.
-   */
+  /** Looks the host up. Before the transaction, which must not wait. */
   const refuseUrl = async (url: string | undefined) => {
     const problem = url === undefined ? undefined : await outbound.checkUrl(url);
     if (problem) throw invalid("url", problem);

@@ -1,9 +1,6 @@
 import { createReadableStream } from "./web.ts";
 
-/**
- * Runs work, and rejects with the signal's reason as soon as it aborts, as `fetch` does. Work that has begun goes on;
- * none begins under a signal that is already aborted.
- */
+/** Rejects with the signal's reason as soon as it aborts, as `fetch` does. Work that has begun goes on. */
 export async function untilAborted<T>(signal: AbortSignal | undefined, run: () => Promise<T>): Promise<T> {
   if (!signal) return run();
   signal.throwIfAborted();

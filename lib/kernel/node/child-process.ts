@@ -8,10 +8,7 @@ import { descendantsOf, idsOf, signalProcess } from "./process-table.ts";
 /** A limit that a group has reached. */
 export type Passed = "memory" | "processes";
 
-/**
- * A control group of the kernel. It counts what its processes use together, even shared memory, and even if they leave
- * their process group.
- */
+/** It counts what its processes use together, even shared memory, and even if they leave their process group. */
 export interface Group {
   /** A process joins the group by writing 0 into these files. */
   readonly entries: readonly string[];
@@ -63,10 +60,7 @@ export interface Child {
 /** Receives a command's output. Returns for how many milliseconds reading should pause. */
 export type TakeOutput = (chunk: Buffer) => number;
 
-/**
- * Reads both output streams of a command. A command that writes too fast has to wait. After the command has ended,
- * `drain` reads the rest without pauses.
- */
+/** A command that writes too fast has to wait. After it has ended, `drain` reads the rest without pauses. */
 function readOutput({ stdout, stderr }: ChildProcess, take: TakeOutput): { drain(): void; destroy(): void } {
   const streams = [stdout, stderr].filter((stream) => stream !== null);
   let isPaused = false;
@@ -138,10 +132,7 @@ function endedAtOnce(ending: Ending, group: Group | undefined): Child {
   return { pid: undefined, ended, ending, stop: () => ended, kill: () => {} };
 }
 
-/**
- * Starts a command in a new process group. `take` receives both output streams in order of arrival. Never throws: a
- * command may be too long for the kernel, or hold a NUL.
- */
+/** Starts a command in a process group. Never throws: a command may be too long for the kernel, or hold a NUL. */
 export function startChild(command: Command, take: TakeOutput): Child {
   const { file, args, env, cwd, hiddenArgs, group } = command;
   let child: ChildProcess;

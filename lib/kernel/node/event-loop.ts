@@ -3,10 +3,7 @@ import { setImmediate } from "./system.ts";
 /** Resolves in the next tick, after pending timers and I/O. */
 export const yieldToEventLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/**
- * For functions that resolve within one tick and may be called in a loop, such as `while (!done) await call()`. Every
- * 64th call yields; otherwise the loop would block all other work.
- */
+/** For functions that may be called in a loop, such as `while (!done) await call()`: every 64th call yields. */
 export function createYieldEvery64(): () => Promise<void> | undefined {
   let calls = 0;
   return () => {
@@ -106,9 +103,7 @@ export function createTurns(onError: (error: unknown) => void, perTurn = 16): Tu
   };
 }
 
-/**
- * Runs the work of each name in order. Work that had to wait begins in a tick of its own, because thousands may wait.
- */
+/** Work that had to wait begins in a tick of its own, because thousands may wait. */
 export function createLines() {
   /** The end of the last work of each name. It never rejects. */
   const lines = new Map<string, Promise<void>>();

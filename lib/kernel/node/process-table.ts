@@ -74,10 +74,7 @@ export function signalProcess(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/**
- * Kills processes of apps that left their group or lost their parent, so group signals miss them. They are recognized
- * by their environment.
- */
+/** Processes of apps that left their group or lost their parent are known by their environment. */
 export function killStrays(isOurs: (of: { deployment_id: string; port: string | undefined }) => boolean): void {
   for (const { pid } of allProcesses()) {
     const variables = pid === process.pid ? "" : (readOf(pid, "environ") ?? "");

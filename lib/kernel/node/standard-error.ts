@@ -8,9 +8,7 @@ let count = 0;
 let lost = 0;
 let isWatched = false;
 
-/**
- * In characters, nearly all of one byte. A pipe that processes share takes 4,096 bytes as a whole, so no line is torn.
- */
+/** A pipe that processes share takes 4,096 bytes as a whole, so no line is torn. */
 const atOnce = 4096;
 /** The most bytes that wait for a reader that is slow, such as a pager. */
 const maxWaiting = 1024 * 1024;

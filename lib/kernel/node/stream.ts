@@ -6,10 +6,7 @@ export interface StreamEntry {
   readonly record: object;
 }
 
-/**
- * The result of a streaming operation: entries as they arrive, then the closing record, unless the stream was
- * cancelled.
- */
+/** Entries as they arrive, then the closing record, unless the stream was cancelled. */
 export class Stream {
   readonly entries: AsyncGenerator<StreamEntry, object | undefined>;
   constructor(entries: AsyncGenerator<StreamEntry, object | undefined>) {

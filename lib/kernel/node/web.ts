@@ -37,10 +37,7 @@ export const isStream = <T>(body: T): body is Extract<T, ReadableStream> =>
 type FetchClasses = Pick<typeof globalThis, "Headers" | "Request" | "Response">;
 let loaded: FetchClasses | undefined;
 
-/**
- * Node's Headers, Request and Response. Node loads them when they are first read. Kept, so that a test that replaces
- * the globals later changes nothing.
- */
+/** Loaded when they are first read, and kept, so that a test that replaces the globals changes nothing. */
 export function fetchClasses(): FetchClasses {
   if (loaded) return loaded;
   const { Headers, Request, Response } = nodeGlobals;
@@ -63,10 +60,7 @@ function ownSignal(signal: AbortSignal): AbortSignal {
 const isRequest = (input: string | URL | Request): input is Request =>
   Object(input) === input && "method" in (input as object);
 
-/**
- * Makes a Node request from a path, a URL, or a Request of any class. Synchronous, unless the body of a foreign request
- * has to be read first.
- */
+/** Synchronous, unless the body of a request of a foreign class has to be read first. */
 export function ownRequest(input: string | URL | Request, init?: RequestInit): Request | Promise<Request> {
   const signal = init?.signal && ownSignal(init.signal);
   const options = signal ? { ...init, signal } : init;

@@ -1,9 +1,7 @@
 /** The replacement of a secret value. */
 export const redaction = "[redacted]" as const;
 
-/**
- * In the output of programs, shorter values and lines are not looked for: `1` or `}` would hide a part of most lines.
- */
+/** In the output of programs, shorter values are not looked for: `1` or `}` would hide a part of most lines. */
 const usualLeast = 6;
 /** Of a longer value, only this many characters are looked up. */
 const maxLength = 64;

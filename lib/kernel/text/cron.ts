@@ -2,10 +2,7 @@ import { Cron } from "croner";
 import * as v from "valibot";
 import { systemNow } from "../node/system.ts";
 
-/**
- * The next match of five cron fields after an instant, in UTC, which has no missing or repeated hours; undefined if
- * there is none.
- */
+/** The next match of five cron fields after an instant, in UTC; undefined if there is none. */
 export const nextSlot = (cron: string, after: number): number | undefined =>
   new Cron(cron, { paused: true, utcOffset: 0 }).nextRun(new Date(after))?.getTime();
 

@@ -18,10 +18,7 @@ function distance(a: string, b: string): number {
   return row[b.length] ?? 0;
 }
 
-/**
- * The known name most similar to a wrong one; undefined if none is similar. At least half of the letters must match.
- * Names of one or two letters never count as similar.
- */
+/** At least half of the letters must match, and names of one or two letters never count as similar. */
 export function nearestName(wrong: string, names: readonly string[]): string | undefined {
   const [best] = names
     .filter((name) => name.length > 2)

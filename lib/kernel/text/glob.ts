@@ -1,7 +1,4 @@
-/**
- * Whether a pattern matches a whole text. `*` matches any number of characters, including `/`; `?` matches one. The
- * running time is at most the product of both lengths, so no pattern is slow.
- */
+/** `*` matches any characters, `?` one. The running time is at most the product of both lengths. */
 export function matchesGlob(pattern: string, text: string): boolean {
   const wanted = [...pattern];
   const given = [...text];

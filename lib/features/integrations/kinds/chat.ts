@@ -59,10 +59,7 @@ const escaped = (data: object): Data =>
  * limit is one lower, to leave room for the "…" of a shortened notification.
  */
 const maxSection = 2999;
-/**
- * Longer messages are cut, so that they do not fill the channel. A failure message of 4,000 characters fits, even
- * escaped.
- */
+/** So that a message does not fill the channel. A failure message of 4,000 characters fits, even escaped. */
 const maxSections = 10;
 
 /** Slack refuses fields of more than 2,000 characters. */

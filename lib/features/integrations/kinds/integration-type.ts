@@ -11,7 +11,6 @@ export interface ParsedConfig {
 
 /** A type of integration. To add one, add a file here and a line to `integration-types.ts`. */
 export interface IntegrationType {
-  /** The schema of `config`. */
   readonly schema: v.ObjectSchema<v.ObjectEntries, undefined>;
   /** Parses a configuration that the schema has accepted. */
   parse(config: unknown): ParsedConfig;
