@@ -16,7 +16,7 @@ import { createRateLimits } from "../http/rate-limit.ts";
 import { createMeter } from "../http/request-metrics.ts";
 import { createClockControl } from "../jobs/clock-control.ts";
 import { createLoop } from "../jobs/loop.ts";
-import { type PeriodicJob, periodicJobs, schedule } from "../jobs/periodic.ts";
+import { pruneJob } from "../jobs/periodic.ts";
 import { createRunner, type Runner } from "../jobs/runner.ts";
 import { createUpcoming } from "../jobs/upcoming.ts";
 import { type Clock, isoOf } from "../kernel/clock.ts";
@@ -79,7 +79,7 @@ export function wire(foundation: Foundation, settings: Settings, host: InstanceC
   const { limits, deferredWrites } = wireLimits(foundation, features);
   const { windows, idempotency } = limits;
 
-  const { periodic, runner, loop, storeClock } = wireJobs(foundation, features, [idempotency, windows], host);
+  const { runner, loop, storeClock } = wireJobs(foundation, features, [idempotency, windows], host);
   followMachineClock(foundation, () => loop.wake(clock.now()));
   const { notices, journal } = wireJournal(clock, features, mode);
   const moved = () => notices.tell("instruments");
@@ -103,7 +103,6 @@ export function wire(foundation: Foundation, settings: Settings, host: InstanceC
     mailer,
     features,
     deferredWrites,
-    periodic,
     loop,
     meter,
     storeClock,
@@ -186,7 +185,6 @@ function wireJobs(
   const prune = async () => {
     for (const prunable of prunables) await prunable.prune();
   };
-  const periodic: PeriodicJob[] = [{ kind: "service.prune", cron: schedule["service.prune"], run: prune }];
   const plainRunner = createRunner({
     store,
     clock,
@@ -195,14 +193,14 @@ function wireJobs(
     runtimeId: runtimes.runtimeId,
     services: features,
     owner,
-    jobs: tracedJobs([...featureJobs, ...periodicJobs(periodic, clock, log)], tracer),
+    jobs: tracedJobs([...featureJobs, pruneJob(prune, clock, log)], tracer),
   });
   const runner = tracedRunner(plainRunner, tracer);
   const storeClock = async (at: number) => {
     await store.transaction("rows", (tx) => writeTime(serviceState(tx), isoOf(at), clock));
   };
   const loop = createLoop({ clock, runner, log, storeClock, isShared: opened.cluster !== undefined, company });
-  return { periodic, runner, loop, storeClock };
+  return { runner, loop, storeClock };
 }
 
 type Process = Pick<Parameters<typeof createMetrics>[0], "meter" | "mode" | "closing">;

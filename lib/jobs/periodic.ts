@@ -1,52 +1,31 @@
 import * as v from "valibot";
-import type { Clock } from "../kernel/clock.ts";
-import { isoOf } from "../kernel/clock.ts";
+import { type Clock, isoOf } from "../kernel/clock.ts";
 import { type Job, jobsOf, snooze } from "../kernel/job.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
-import { nextSlot as slotAfter } from "../kernel/text/cron.ts";
+import { milliseconds } from "../kernel/text/duration.ts";
 import type { Store } from "../store/store.ts";
 import { jobsRepository } from "./repository.ts";
 
-/** Its row is never removed, so slots missed while the service was down run once at the start. */
-export interface PeriodicJob {
-  /** The prefix `service.` marks periodic jobs. */
-  readonly kind: `service.${string}`;
-  /** Five cron fields, in UTC, which has no missing or repeated hours. */
-  readonly cron: string;
-  run(): Promise<void>;
-}
+/** The daily clean-up. The prefix `service.` marks periodic jobs. */
+export const pruneKind = "service.prune";
 
-/** The schedule of the periodic jobs. */
-export const schedule = { "service.prune": "17 3 * * *" } as const;
+const [day_ms, time_ms] = [milliseconds("1d"), milliseconds("3h17m")];
+/** The next 03:17 in UTC, which has no missing or repeated hours. */
+const nextPrune = (now: number): number => now + day_ms - ((((now - time_ms) % day_ms) + day_ms) % day_ms);
 
-/** croner computes the slots; the job loop waits for them on the service's clock. */
-function nextSlot(cron: string, clock: Clock): number {
-  const next = slotAfter(cron, clock.now());
-  if (next === undefined) throw new Error(`the cron pattern ${cron} never matches`);
-  return next;
-}
-
-export function periodicJobs(table: readonly PeriodicJob[], clock: Clock, log: Log): Job[] {
-  const job = jobsOf<unknown>();
-  return table.map(({ kind, cron, run }) =>
-    job({
-      kind,
-      args: v.object({}),
-      async run() {
-        // A failure is logged; the series continues.
-        await run().catch((error) => log.error("periodic work failed", { kind, reason: reasonOf(error) }));
-        return snooze(nextSlot(cron, clock) - clock.now());
-      },
-    }),
-  );
-}
-
-/** Inserts missing rows. */
-export async function addPeriodicJobs(table: readonly PeriodicJob[], store: Store, clock: Clock): Promise<void> {
-  const jobs = store.using(jobsRepository);
-  await store.transaction("rows", async (tx) => {
-    for (const { kind, cron } of table) {
-      await jobs(tx).insertOnce({ id: `job_${kind}`, kind, run_at: isoOf(nextSlot(cron, clock)) });
-    }
+export const pruneJob = (prune: () => Promise<void>, clock: Clock, log: Log): Job =>
+  jobsOf<unknown>()({
+    kind: pruneKind,
+    args: v.object({}),
+    async run() {
+      // A failure is logged; the series continues.
+      await prune().catch((error) => log.error("periodic work failed", { kind: pruneKind, reason: reasonOf(error) }));
+      return snooze(nextPrune(clock.now()) - clock.now());
+    },
   });
+
+/** Its row is never removed, so a day missed while the service was down is made up for at the start. */
+export async function addPruneJob(store: Store, clock: Clock): Promise<void> {
+  const row = { id: `job_${pruneKind}`, kind: pruneKind, run_at: isoOf(nextPrune(clock.now())) };
+  await store.transaction("rows", (tx) => store.using(jobsRepository)(tx).insertOnce(row));
 }

@@ -5,7 +5,7 @@ import { lifecycle as deployments } from "../../lib/features/deployments/states.
 import { lifecycle as generations } from "../../lib/features/generations/states.ts";
 import { lifecycle as projects } from "../../lib/features/projects/states.ts";
 import { lifecycle as users } from "../../lib/features/users/states.ts";
-import { schedule } from "../../lib/jobs/periodic.ts";
+import { pruneKind } from "../../lib/jobs/periodic.ts";
 import { type Operation, problemsOf } from "../../lib/kernel/operation.ts";
 import type { Machine } from "../../lib/kernel/state-machine.ts";
 
@@ -35,7 +35,7 @@ export const movesOf = (table: string) =>
     from.filter((state) => state !== to).map((state) => ({ name, from: state, to })),
   );
 
-const kinds = [...featureJobs.map(({ kind }) => kind), ...Object.keys(schedule)];
+const kinds = [...featureJobs.map(({ kind }) => kind), pruneKind];
 
 /** Everything, in a fixed order. */
 export const everything: readonly string[] = [
