@@ -11,7 +11,7 @@ import type { Row } from "../store/tables.ts";
 import { holdOf, isGivenUp, watch_ms } from "./crash-count.ts";
 import { createLeases } from "./leases.ts";
 import { jobsRepository, suspectAfter } from "./repository.ts";
-import { allJobs, always, declaredKind, jobsOfRuntime } from "./runtime-jobs.ts";
+import { always, claimableJobs, declaredKind } from "./runtime-jobs.ts";
 import { exhaust, type Failure, failed, scopeOf, settle } from "./settle.ts";
 
 /** The pause before a job runs again if its work ended while the store accepted no writes. */
@@ -21,7 +21,6 @@ type Ended = Outcome | Failure;
 const snoozeOrDone = (next: number | undefined, now: number): Outcome =>
   next === undefined ? done() : snooze(Math.max(0, next - now));
 
-/** The arguments of a job; undefined if its schema refuses them. */
 function fittingArgs(job: Job, row: JobRow): unknown {
   try {
     return check(job.args, JSON.parse(row.args));
@@ -30,7 +29,6 @@ function fittingArgs(job: Job, row: JobRow): unknown {
   }
 }
 
-/** The state of the queue. */
 export interface QueueLoad {
   readonly waiting: number;
   readonly running: number;
@@ -46,10 +44,7 @@ export function createRunner(ports: {
   clock: Clock;
   log: Log;
   owner: string;
-  /**
-   * Whether other processes run jobs from the same rows. If so, only an expired lease proves that a process has ended,
-   * and this process skips the jobs of other runtimes.
-   */
+  /** Whether other processes run jobs from the same rows: then only an expired lease proves that one ended. */
   isShared?: boolean;
   runtimeId?: string | undefined;
   jobs: readonly Job[];
@@ -59,7 +54,7 @@ export function createRunner(ports: {
   const rows = store.using(jobsRepository);
   const storeTime = createTimeKeeper(store, clock);
   const kinds = new Map(ports.jobs.map((job) => [job.kind, job]));
-  const mine = ports.isShared ? jobsOfRuntime(rows, ports.runtimeId) : allJobs(rows);
+  const mine = claimableJobs(rows, ports.isShared === true, ports.runtimeId);
   const leases = createLeases({ store, clock, rows });
 
   const attempt = async (row: JobRow, job: Job): Promise<Ended> => {
@@ -81,11 +76,7 @@ export function createRunner(ports: {
     return work().finally(systemTimer(watch_ms, clear));
   };
 
-  /**
-   * Jobs whose result the store refused. They are settled before the next claim; otherwise they would never run again.
-   * They settle as failed, unless the store accepted no writes at all: then the result is kept, because the work is
-   * done.
-   */
+  /** Jobs whose result the store refused. They settle before the next claim; otherwise none would run again. */
   const unstored: (readonly [JobRow, Ended])[] = [];
   const settleUnstored = async () => {
     for (let next = unstored.shift(); next; next = unstored.shift()) {
@@ -100,10 +91,7 @@ export function createRunner(ports: {
   const logLostLease = ({ id, kind }: JobRow) =>
     log.warn("a job's late result was dropped: its lease was lost", { job: id, kind });
 
-  /**
-   * Jobs that end without a write share one removal transaction, which takes all jobs that end before it begins.
-   * Together with batched claims, this gives 1.5 times the jobs per second (bench `jobs`).
-   */
+  /** Jobs that end without a write share a transaction: 1.5 times the jobs a second (bench `jobs`). */
   let removal: { readonly finished: JobRow[]; readonly stored: Promise<void> } | undefined;
   const remove = (row: JobRow): Promise<void> => {
     if (!removal) {
@@ -172,7 +160,6 @@ export function createRunner(ports: {
   };
 
   return {
-    /** Claims a batch of due jobs. */
     async claim(): Promise<JobRow[]> {
       await settleUnstored();
       const next = await mine.next();
@@ -224,7 +211,6 @@ export function createRunner(ports: {
     async rescue() {
       if (await rows().expired({ now: clock.iso() })) await takeBack(clock.iso);
     },
-    /** Renews this process's leases. */
     keepAlive: leases.keepAlive,
   };
 }

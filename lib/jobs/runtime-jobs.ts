@@ -1,7 +1,6 @@
 import type { Clock } from "../kernel/clock.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
-import type { Row } from "../store/tables.ts";
 import { jobsRepository } from "./repository.ts";
 
 /** The kind of a job that only the process with this runtime may run. */
@@ -22,39 +21,19 @@ type Lease = Parameters<ReturnType<Rows>["claim"]>[0];
 /** Greater than every instant. */
 export const always = "~";
 
-/** The jobs that a process may claim, and what it has to know of other processes. */
-interface Claimable {
-  next(): Promise<{ readonly run_at: string } | undefined>;
-  claim(tx: Tx, lease: Lease): Promise<Row<"jobs">[]>;
-  /**
-   * Waits for transactions that are adding work to this job. Call it before reading whether there is more work.
-   * Otherwise neither side would see the other's change.
-   */
-  lock(tx: Tx, job: { readonly id: string; readonly attempt: number }): Promise<unknown>;
-  /**
-   * For a start: returns a function that reads the clock. Leases that ended before that instant belong to processes that
-   * have ended. Under a manual clock no lease ever ends by itself, so all count as ended.
-   */
-  ended(clock: Clock): () => string;
-}
-
-/** One process runs all jobs, so whatever ran before its start has ended. */
-export const allJobs = (rows: Rows): Claimable => ({
-  next: () => rows().next({}),
-  claim: (tx, lease) => rows(tx).claim(lease),
-  // Transactions run one at a time.
-  lock: async () => undefined,
-  ended: () => () => always,
-});
-
-/** With other processes on the same rows: all jobs except those of other runtimes. */
-export function jobsOfRuntime(rows: Rows, runtime_id: string | undefined): Claimable {
+/** The jobs that a process may claim: all, or among several processes all but those of other runtimes. */
+export function claimableJobs(rows: Rows, isShared: boolean, runtime_id: string | undefined) {
   const own = patternOf(runtime_id);
   return {
-    next: () => rows().nextOf({ own }),
-    claim: (tx, lease) => rows(tx).claimOf({ ...lease, own }),
-    lock: (tx, job) => rows(tx).lock(job),
-    ended: (clock) => (clock.mode === "real" ? clock.iso : () => always),
+    next: () => (isShared ? rows().nextOf({ own }) : rows().next({})),
+    claim: (tx: Tx, lease: Lease) => (isShared ? rows(tx).claimOf({ ...lease, own }) : rows(tx).claim(lease)),
+    /**
+     * Waits for transactions that add work to this job: call it before reading whether there is more. In one process
+     * they run one at a time.
+     */
+    lock: async (tx: Tx, job: { readonly id: string }) => (isShared ? rows(tx).lock({ id: job.id }) : undefined),
+    /** At a start: leases that ended before belong to ended processes. Under a manual clock no lease ends by itself. */
+    ended: (clock: Clock): (() => string) => (isShared && clock.mode === "real" ? clock.iso : () => always),
   };
 }
 
