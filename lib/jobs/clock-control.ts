@@ -11,37 +11,22 @@ export interface Advanced {
   readonly ran: number;
 }
 
-/** Moves a manual clock and runs the work that falls due. The library and the control interface share it. */
-export interface ClockControl {
-  advanceBy(ms: number): Promise<Advanced>;
-  advanceTo(at: number): Promise<Advanced>;
-  advanceToNext(): Promise<Advanced>;
-  runUntilIdle(): Promise<Advanced>;
-  /** Moves the clock until the promise has settled, by `most` milliseconds at most, and returns its result. */
-  advanceUntil<T>(promise: PromiseLike<T>, by: { readonly step: number; readonly most: number }): Promise<T>;
-  /** Runs all due work, under any clock. */
-  settle(): Promise<Advanced>;
-  /** Turns a running clock into a manual one. */
-  freeze(): void;
-  /** Lets a frozen clock run on as before. Rejects with a 422 if no freeze stopped it. */
-  goOn(): Promise<void>;
-}
+export type ClockControl = ReturnType<typeof createClockControl>;
 
 interface Ports {
   readonly clock: Clock;
   readonly loop: Loop;
   readonly sink: () => string | undefined;
-  /** Called after each move. */
   readonly moved: () => void;
   readonly upcoming: () => Promise<readonly Upcoming[]>;
   readonly company: Pick<Company, "timers">;
 }
 
 /**
- * Every function but `settle` rejects with a 422 unless the clock is manual. All of them reject if called within a sink
- * (`sink` returns its name), because they would wait for the delivery that waits for them.
+ * Moves a manual clock and runs the work that falls due. All but `settle` need a manual clock. Within a sink all reject:
+ * they would wait for its delivery.
  */
-export function createClockControl({ clock, loop, sink, moved, upcoming, company }: Ports): ClockControl {
+export function createClockControl({ clock, loop, sink, moved, upcoming, company }: Ports) {
   const advanced = (ran: number): Advanced => {
     moved();
     return { now: clock.iso(), ran };
@@ -82,7 +67,8 @@ export function createClockControl({ clock, loop, sink, moved, upcoming, company
     return `nothing is due any more: does it wait for the network (give the code service.fetch instead)${hint}?`;
   };
   return {
-    async advanceUntil(promise, { step, most }) {
+    /** Moves the clock until the promise has settled, by `most` milliseconds at most, and returns its result. */
+    async advanceUntil<T>(promise: PromiseLike<T>, { step, most }: { step: number; most: number }): Promise<T> {
       requireManual("clock");
       let isOver = false;
       const end = () => {
@@ -98,8 +84,8 @@ export function createClockControl({ clock, loop, sink, moved, upcoming, company
         `advanceUntil: the promise has not settled by ${clock.iso()}, after ${formatDuration(most)}; ${await stillDue()}`,
       );
     },
-    advanceBy: (ms) => advance("by", (now) => now + ms),
-    advanceTo: (at) => advance("to", () => at),
+    advanceBy: (ms: number) => advance("by", (now) => now + ms),
+    advanceTo: (at: number) => advance("to", () => at),
     async advanceToNext() {
       requireManual("clock");
       return advanced(await loop.advanceToNext());
@@ -108,14 +94,17 @@ export function createClockControl({ clock, loop, sink, moved, upcoming, company
       requireManual("clock");
       return advanced(await loop.runUntilIdle());
     },
+    /** Runs all due work, under any clock. */
     async settle() {
       requireOutsideSink();
       return advanced(await loop.settle());
     },
+    /** Turns a running clock into a manual one. */
     freeze() {
       clock.freeze();
       moved();
     },
+    /** Lets a frozen clock run on as before. */
     async goOn() {
       if (!clock.isFrozen)
         throw invalid("clock", "does not stand because of a freeze: start with another --clock to let it run");
