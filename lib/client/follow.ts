@@ -2,10 +2,7 @@ import { ClientProblem, problemOf } from "./problem.ts";
 import type { CallOptions, Request, Sender } from "./send.ts";
 import { eventsOf } from "./sse.ts";
 
-/**
- * The entries of a resumable stream, up to its `end` event, whose data it returns. After a broken connection it resumes
- * after the last entry received, at most three times in a row.
- */
+/** Ends with the `end` event, whose data it returns. After a broken connection it resumes, three times in a row. */
 export async function* follow(
   { send, sleep }: Sender,
   request: Request,

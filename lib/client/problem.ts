@@ -72,7 +72,6 @@ const aboutOf = ({ status, headers }: ResponseHead) => ({
   retryAfter: secondsOf(headers.get("retry-after")),
 });
 
-/** The error for an incomplete response. */
 export const incomplete = (response: ResponseHead, cause: unknown) =>
   new ClientProblem(
     "unreadable",

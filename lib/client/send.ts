@@ -36,7 +36,6 @@ export interface Request {
   readonly method: string;
   /** The path below the version, with the query. */
   readonly path: string;
-  /** The path parameters. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
   readonly body?: unknown;
@@ -57,7 +56,6 @@ export interface Sender {
 }
 
 type Signal = AbortSignal | undefined;
-/** Reads the part of a response that the caller needs. */
 type Read = (response: Response) => Promise<unknown>;
 
 /** The statuses after which a later attempt can succeed. */

@@ -1,4 +1,3 @@
-/** One Server-Sent Event. */
 export interface ServerSentEvent {
   /** `message` if the stream gives no name. */
   readonly event: string;

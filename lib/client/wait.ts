@@ -30,14 +30,9 @@ interface Work {
   readonly meta?: { readonly timestamp?: string };
 }
 
-/** The request for the record. The service holds it for this many seconds, or until the work ends. */
 type Get = (wait: number) => Request;
 
-/**
- * Polls with requests that the service holds until the work ends. Two responses with the same time mean a stopped
- * clock. If the sender sees a manual clock, the first response comes at once. Pauses grow, in case a service does not
- * hold requests.
- */
+/** Two responses with the same time mean a stopped clock. Pauses grow, in case a service holds no requests. */
 async function poll({ call, sleep, isClockManual }: Sender, get: Get, options: CallOptions): Promise<unknown> {
   let before: Work | undefined;
   for (let round = 0; ; round++) {
@@ -54,7 +49,6 @@ async function poll({ call, sleep, isClockManual }: Sender, get: Get, options: C
   }
 }
 
-/** Resolves with the record that `get` reads, once its work has ended. */
 export async function waitFor(sender: Sender, get: Get, options: WaitOptions = {}): Promise<unknown> {
   const { timeout, signal, ...rest } = options;
   if (timeout === undefined) return poll(sender, get, options);

@@ -55,13 +55,9 @@ export function createAdmission<Work extends OfOrganization>(ports: Ports<Work>)
   };
 
   return {
-    /** The work to start next, if a slot is free. */
     next: async (tx?: Tx): Promise<Work | undefined> => nextInTurn(tx, await ports.running(tx), await lastTurn(tx)),
 
-    /**
-     * Starts ready work up to the limits. Call it with the limit locked. On PostgreSQL, work of other organizations
-     * starts in transactions of their own, one after the other. So a turn there lasts longer while many slots are free.
-     */
+    /** Call it with the limit locked. On PostgreSQL, work of other organizations starts in later transactions. */
     async startReady(tx: Tx, organization_id: string | undefined): Promise<void> {
       const running = [...(await ports.running(tx))];
       if (running.length >= concurrency) return;

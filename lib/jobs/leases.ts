@@ -31,7 +31,6 @@ export function createLeases({ store, clock, rows }: Ports) {
     get count() {
       return held.size;
     },
-    /** The end of a lease that begins now. */
     end: () => clock.now() + lease_ms,
     begin({ id, attempt }: Row<"jobs">, until: number) {
       held.set(id, { attempt, until });
@@ -43,7 +42,6 @@ export function createLeases({ store, clock, rows }: Ports) {
     of: (row: Row<"jobs">): Lease => ({
       isHeld: () => isCurrent(row) && (!expires || clock.now() < (held.get(row.id)?.until ?? 0) - margin_ms),
     }),
-    /** Renews all leases. */
     async keepAlive() {
       const leases = [...held].map(([id, lease]) => ({ id, lease }));
       const ends = await store.transaction("rows", async (tx) => {

@@ -24,10 +24,7 @@ interface Ports {
 
 export type Loop = ReturnType<typeof createLoop>;
 
-/**
- * The job loop. It sleeps until the next job is due, and `wake` announces earlier jobs, so it polls only if other
- * processes add jobs (`isShared`). Under a manual clock jobs run only in `settle` and the `advance` functions.
- */
+/** It sleeps until the next job is due. Under a manual clock jobs run only in `settle` and the moves. */
 export function createLoop({ clock, runner, log, storeClock, isShared = false, company }: Ports) {
   let timer: NodeJS.Timeout | undefined;
   let armedFor = Number.POSITIVE_INFINITY;
@@ -148,9 +145,7 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false, c
       await resume();
       if (isShared) stopPoll = pollJobs({ runner, log, pump });
     },
-    /** Runs jobs again after a frozen clock goes on. */
     resume,
-    /** Announces a new job that is due at `at`. */
     wake(at: number) {
       mover.added();
       if (at <= clock.now()) pump();

@@ -156,7 +156,6 @@ export function createMover({ clock, runner, storeClock, begun, company = alone 
     return ran;
   };
 
-  /** Moves to `target` and runs the jobs of every due time on the way, in order. */
   const move = async (target: number, until?: Until): Promise<number> => {
     if (target < clock.now()) clock.moveTo(target);
     if (until || company.timers()) return walk(target, until ?? {});
@@ -201,11 +200,9 @@ export function createMover({ clock, runner, storeClock, begun, company = alone 
       }
       return ran;
     },
-    /** Call it when a job was added. */
     added() {
       isChanged = true;
     },
-    /** The number of jobs that run now. */
     running: () => running,
     stop() {
       stopped = true;

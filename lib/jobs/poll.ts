@@ -8,7 +8,6 @@ const pause = "1s";
 interface Ports {
   readonly runner: Pick<Runner, "rescue">;
   readonly log: Log;
-  /** Claims due jobs. */
   readonly pump: () => void;
 }
 

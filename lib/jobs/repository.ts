@@ -16,12 +16,7 @@ const earliest = (db: Pick<QueryBuilder, "selectFrom">, ...conditions: readonly 
     .orderBy("run_at")
     .orderBy("id");
 
-/**
- * The rows of the queue. They have no organization: the job loop works for all of them.
- *
- * `waiting` and `running` are literals, because SQLite uses a partial index only if the statement contains its
- * condition.
- */
+/** For all organizations. `waiting` and `running` are literals, as SQLite's partial indexes need them. */
 export function jobsRepository(query: Queries) {
   const waiting = sql<boolean>`state = 'waiting'`;
   const running = sql<boolean>`state = 'running'`;
@@ -30,7 +25,6 @@ export function jobsRepository(query: Queries) {
     query.unlocked(db.selectFrom("jobs").select("id").where(running).where("lease_until", "<=", before));
   return {
     insert: query.insert("jobs"),
-    /** Adds a periodic job if it does not exist. */
     insertOnce: query.pipelined((db, p: { id: string; kind: string; run_at: string }) =>
       db
         .insertInto("jobs")
@@ -53,7 +47,6 @@ export function jobsRepository(query: Queries) {
     next: query.first((db, _: object) => earliest(db, waiting).select("run_at").limit(sql.lit(1))),
     waiting: query.count((db, _: object) => db.selectFrom("jobs").select("id").where(waiting)),
     nextOneOff: query.first((db, _: object) => earliest(db, waiting, oneOff).select("run_at").limit(sql.lit(1))),
-    /** The waiting one-off jobs. */
     upcoming: query.all((db, _: object) =>
       earliest(db, waiting, oneOff).select(["run_at", "kind", "args"]).limit(sql.lit(100)),
     ),
@@ -75,7 +68,6 @@ export function jobsRepository(query: Queries) {
           .where("lease_until", "<=", p.before),
       ),
     ),
-    /** A running job whose lease has expired. */
     expired: query.first((db, p: { now: string }) =>
       db.selectFrom("jobs").select("id").where(running).where("lease_until", "<=", p.now).limit(sql.lit(1)),
     ),
@@ -134,7 +126,6 @@ export function jobsRepository(query: Queries) {
   };
 }
 
-/** The attempt that holds a lease. */
 interface Attempt {
   readonly id: string;
   readonly attempt: number;
@@ -146,7 +137,6 @@ interface Lease {
   readonly until: string;
 }
 
-/** Claims the first due `claimable` jobs. */
 const claimed = ({ unlocked }: Queries, db: QueryBuilder, p: Lease, claimable: RawBuilder<boolean>) =>
   db
     // Not part of the condition: PostgreSQL may evaluate the condition for each row, and lock more rows than the limit.
@@ -171,7 +161,6 @@ function ofRuntimes(query: Queries) {
     nextOf: query.first((db, p: { own: string }) => earliest(db, runnable(p.own)).select("run_at").limit(sql.lit(1))),
     claimOf: query.all((db, p: Lease & { own: string }) => claimed(query, db, p, runnable(p.own))),
     find: query.find("jobs", ["id"]),
-    /** Ends the leases of a process that has ended. */
     endLeases: query.pipelined((db, p: { own: string; now: string }) =>
       db
         .updateTable("jobs")

@@ -4,7 +4,6 @@ import type { TransactionScope } from "../kernel/transaction-hooks.ts";
 import type { Row } from "../store/tables.ts";
 import { isGivenUp } from "./crash-count.ts";
 
-/** The next state of a job: removed, waiting for another run, or given up. */
 export type Verdict =
   | { readonly kind: "remove" }
   | {

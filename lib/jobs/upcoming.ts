@@ -1,7 +1,6 @@
 import type { Store } from "../store/store.ts";
 import { jobsRepository } from "./repository.ts";
 
-/** A job that waits for its due time. */
 export interface Upcoming {
   readonly at: string;
   /** For example `deployments.advance` or `deliveries.pump`. */

@@ -2,10 +2,7 @@ import { clearTimeout, monotonicNow, setTimeout, systemNow } from "./node/system
 import type { Snapshotable } from "./snapshotable.ts";
 import { milliseconds } from "./text/duration.ts";
 
-/**
- * The time of a service. All waiting uses this clock: lifecycles, retries, leases, invitations, rate windows, periodic
- * jobs. Only `kernel` and `jobs/loop` may use the machine's time.
- */
+/** All waiting uses this clock. Only `kernel` and `jobs/loop` may use the machine's time. */
 export interface Clock extends Snapshotable {
   readonly mode: "real" | "manual" | "scaled";
   /** The seconds of this clock in one second of the machine's: 1 for `real`, 0 for `manual`. */
@@ -30,10 +27,7 @@ export interface Clock extends Snapshotable {
   readonly isFrozen: boolean;
   /** Lets a frozen clock run on as before; one that was moved beyond the machine's time, from where it stands. */
   goOn(): void;
-  /**
-   * From now on, when the machine's clock is set, the clock `real` does not jump: it runs on steadily, and each reading
-   * calls `run` until `shift` is called. Without this call, `real` jumps with the machine's clock.
-   */
+  /** From now on `real` does not jump when the machine's clock is set: each reading calls `run`, until `shift`. */
   whenSet(run: () => void): void;
   /** From now on, the clock `real` shows this time instead of the machine's. */
   follow(time: () => number): void;
@@ -156,10 +150,7 @@ function clockOf(state: ClockState): Clock {
 /** A greater difference means that the machine's clock was set; a smaller one is followed. */
 const tolerance_ms = 1_000;
 
-/**
- * The machine's time, which never goes back by itself. When the machine's clock is set, or is earlier than `notBefore`
- * at the start, this clock continues steadily until `shift`.
- */
+/** The machine's time, which never goes back. When the machine's clock is set, it runs on until `shift`. */
 function createMachineTime(notBefore: number, time: () => number) {
   let latest = Math.max(time(), notBefore);
   /** The time shown minus monotonic time. */

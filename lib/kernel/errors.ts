@@ -104,7 +104,6 @@ export const isThere = (found: Promise<unknown>): Promise<boolean> =>
 /** 404, the same for an unknown identifier and for one of another organization. */
 export const notFound = (what: string): Problem => new Problem("not_found", `no ${what} has this identifier`);
 
-/** The record, or a 404 if there is none. */
 export async function orNotFound<T>(found: Promise<T | undefined>, what: string): Promise<T> {
   const record = await found;
   if (record === undefined) throw notFound(what);

@@ -11,6 +11,5 @@ export function field<S extends v.GenericSchema>(schema: S, meaning: string, exa
   return v.pipe(first, v.description(meaning), ...examples, ...rest) as unknown as S;
 }
 
-/** A described field that may be left out. */
 export const optionalField = <S extends v.GenericSchema>(schema: S, meaning: string, example?: unknown) =>
   v.optional(field(schema, meaning, example));

@@ -29,10 +29,7 @@ export interface Ids extends Snapshotable {
   follow(id: string): void;
 }
 
-/**
- * Monotonic ULIDs: they increase even within a millisecond and when the system time steps back. `after` is the greatest
- * identifier of an earlier process.
- */
+/** Monotonic ULIDs, even when the system time steps back. `after` is the greatest one of an earlier process. */
 export function createIds(clock: Clock, random: Random, after?: string): Ids {
   let last = -1;
   let tail = new Uint8Array(16);

@@ -5,10 +5,7 @@ import type { Schema } from "./validation.ts";
 type Write = (tx: Tx) => Promise<unknown>;
 type Next = (tx: Tx) => Promise<number | undefined>;
 
-/**
- * The outcome of a job run. `write` runs in the transaction that settles the job, but only if the process still holds
- * the lease: a late outcome, after the lease is lost, changes nothing. `scope` is what that transaction locks.
- */
+/** `write` runs in the transaction that settles the job, if the lease is still held. `scope` is what that locks. */
 export type Outcome =
   | { readonly kind: "done"; readonly write: Write | undefined; readonly scope: TransactionScope }
   | { readonly kind: "until"; readonly next: Next; readonly scope: TransactionScope }
@@ -58,10 +55,7 @@ export function jobsOf<Services>() {
     kind: string;
     args: S;
     run(args: v.InferOutput<S>, services: Services, lease: Lease): Promise<Outcome>;
-    /**
-     * Runs in the transaction that gives the job up: after its last retry, or because the job crashes its process. A
-     * job without this function is never given up: it starts over a minute later.
-     */
+    /** Runs in the transaction that gives the job up. Without it, the job starts over a minute later. */
     exhausted?(args: v.InferOutput<S>, reason: string, services: Services, tx: Tx): Promise<void>;
   }): Job => ({
     kind: declared.kind,

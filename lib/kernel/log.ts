@@ -14,7 +14,6 @@ export interface Log {
   debug(message: string, fields?: Fields): void;
 }
 
-/** Receives entries, to write them or pass them on. */
 export type LogSink = (level: keyof Log, message: string, fields: Fields) => void;
 
 /** A logger. It redacts secrets before any sink sees an entry. */
@@ -41,7 +40,6 @@ interface LineSettings {
   readonly write: (line: string, mayWait: boolean, lossOf: (lines: number) => string) => void;
 }
 
-/** Writes one line for each entry, as JSON or as text. */
 export function lineSink({ json, now, write }: LineSettings): LogSink {
   const lineOf = (...[level, message, fields]: Parameters<LogSink>) =>
     json ? JSON.stringify({ at: now(), level, message, ...fields }) : readable(now(), level, message, fields);
@@ -60,6 +58,5 @@ const printable = (text: string): string =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: it finds the control characters that must not reach a terminal
   text.replace(/[\u0000-\u001f\u007f-\u009f]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
-/** The stack or message of an error, for a log entry. */
 export const reasonOf = (error: unknown): string =>
   error instanceof Error ? (error.stack ?? error.message) : String(error);

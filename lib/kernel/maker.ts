@@ -14,6 +14,5 @@ export interface Maker {
 /** A hook of a code host, which names no member. */
 export const codeHostHook: Maker = { user_id: "", key_id: "", via: "hook" };
 
-/** The maker of a record, as stored and as answers show it. */
 export const madeBy = ({ user_id, key_id, via = "api" }: Maker): JsonText =>
   jsonText({ user_id: user_id || null, key_id: key_id || null, via });

@@ -21,11 +21,9 @@ export interface Caller extends OrganizationScope {
 /** The caller of an operation that needs no key. This caller belongs to no organization, so it finds no records. */
 export const anonymous: Caller = { organization_id: "", user_id: "", role: "viewer", key_id: "", scopes: [] };
 
-/** The input of a request, before validation. */
 export interface Input {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string | string[]>>;
-  /** Undefined without a body. */
   readonly body: unknown;
   /** The last stream entry that the client received: the header `Last-Event-ID`. */
   readonly resume?: string | undefined;
@@ -69,7 +67,6 @@ type PathParameters<Path extends string> = Path extends `${string}{${infer Name}
   ? Readonly<Record<Name, string>> & PathParameters<Rest>
   : unknown;
 
-/** What a declaration and its operation have in common. */
 interface Declared<Services> {
   /** `feature.verb`: the name in `svc-server call` and the typed client. */
   readonly id: string;
@@ -124,7 +121,6 @@ export interface Operation<Services = never> extends Declared<Services> {
   /** The roles that may call it. Every role, if it needs any key or none. */
   readonly roles: readonly Role[];
   readonly addition: boolean;
-  /** Whether a success is recorded in the audit log. */
   readonly audited: boolean;
   /** Writes a record as JSON, with exactly the fields of the result schema. */
   write(record: unknown): string;
@@ -163,7 +159,6 @@ export function operationsOf<Services>() {
 
 const isNeed = (needs: Need | "key" | "nothing"): needs is Need => needs !== "key" && needs !== "nothing";
 
-/** The problems of every operation. */
 export const commonProblems: readonly ProblemCode[] = [
   "unauthorized",
   "insufficient_role",

@@ -74,7 +74,6 @@ interface LongOptions<R> {
   readonly key?: keyof R & string;
   /** Whether a page without `per_page` has 20 items. Default: it has them all. */
   readonly isPaged?: boolean;
-  /** The size of the first batch. */
   readonly first?: number;
   /** Whether the last items always stay. Then a cursor without items behind it belongs to a state that was replaced. */
   readonly keepsLast?: boolean;
@@ -95,10 +94,7 @@ export const paginate = <F extends object, R extends { id: string } | JsonText>(
 const keyOf = <R>(row: R | undefined, key: string) =>
   String(Object(typeof row === "string" ? JSON.parse(row) : row)[key]);
 
-/**
- * A list that may be long, or a page of it. The cursor is opaque and bound to the list, the organization and the
- * filters: a cursor of another list, or a modified one, is a 422.
- */
+/** The cursor is bound to the list, the organization and the filters: any other one is a 422. */
 export function paginateLong<F extends object, R extends object | JsonText>(
   query: PageQuery,
   list: string,
@@ -161,7 +157,6 @@ function positionOf(cursor: string | undefined, scope: string, per_page: number)
   return { after, page: Number(page), per_page };
 }
 
-/** The same page with each item mapped. */
 export const mapPage = <A, B>(page: Page<A>, view: (item: A) => B): Page<B> => ({ ...page, data: page.data.map(view) });
 
 /** The same list with each batch mapped. A batch may become shorter: a row may be gone by now. */

@@ -1,10 +1,7 @@
 import * as v from "valibot";
 import type { Schema } from "./validation.ts";
 
-/**
- * The JSON of an object with exactly the fields of its result schema, written by the database from columns or by
- * `jsonText`. Answers include it unchanged, so a caller's text must never have this type.
- */
+/** JSON with exactly the fields of a result schema. Answers include it, so a caller's text is never one. */
 export type JsonText = string & { readonly isJson: true };
 
 /** The only function that makes one of this type. `value` must have exactly the fields of its result schema. */

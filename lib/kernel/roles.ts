@@ -1,4 +1,3 @@
-/** The roles of members. */
 export const roles = ["owner", "admin", "developer", "viewer"] as const;
 export type Role = (typeof roles)[number];
 

@@ -1,9 +1,7 @@
 import * as v from "valibot";
 import { documentedAs } from "./validation.ts";
 
-/** The number of items of a list; 0 for anything else. */
 const itemsOf = (given: unknown): number => (Array.isArray(given) ? given.length : 0);
-/** The number of fields of an object; 0 for anything else. */
 const fieldsOf = (given: unknown): number =>
   typeof given === "object" && given !== null && !Array.isArray(given) ? Object.keys(given).length : 0;
 

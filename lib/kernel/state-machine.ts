@@ -5,10 +5,7 @@ export interface Move<S extends string = string> {
   readonly event?: string;
 }
 
-/**
- * A state machine as a pure table. Repositories turn a move into `UPDATE … WHERE status IN (from) RETURNING *`, so the
- * row is the lock: of two concurrent moves from one state, exactly one wins.
- */
+/** A move becomes `UPDATE … WHERE status IN (from) RETURNING *`: of two concurrent moves, exactly one wins. */
 export interface Machine<S extends string, M extends string> {
   readonly states: readonly S[];
   readonly initial: S;
@@ -25,5 +22,4 @@ export function machine<const S extends string, const M extends string>(table: {
   return table;
 }
 
-/** Whether this state is final: no move leaves it. */
 export const isTerminal = <S extends string>(of: Machine<S, string>, state: S): boolean => of.terminal.includes(state);

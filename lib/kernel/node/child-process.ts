@@ -5,7 +5,6 @@ import { systemTimer } from "../clock.ts";
 import { descriptorLimit } from "./descriptors.ts";
 import { descendantsOf, idsOf, signalProcess } from "./process-table.ts";
 
-/** A limit that a group has reached. */
 export type Passed = "memory" | "processes";
 
 /** It counts what its processes use together, even shared memory, and even if they leave their process group. */
@@ -37,13 +36,11 @@ export interface Ending {
   readonly signal: NodeJS.Signals | null;
   /** The end of a sentence, for when code and signal are not enough: `could not be started: …`. */
   readonly reason?: string;
-  /** The limit of its group that it reached. */
   readonly passed?: Passed | undefined;
   /** Whether it left files that ended with it. */
   readonly leftFiles?: boolean;
 }
 
-/** A running command and all its processes. */
 export interface Child {
   readonly pid: number | undefined;
   /** Resolves when the command and its process group have ended. Never rejects. */
@@ -92,11 +89,7 @@ function readOutput({ stdout, stderr }: ChildProcess, take: TakeOutput): { drain
 
 const closesOnExec = 0o2000000;
 
-/**
- * Replacements for the file descriptors with which this process was started. Otherwise the child would inherit them and
- * the files behind them. All others are closed when a program starts. Read once, because it is slow with thousands of
- * connections.
- */
+/** A child would inherit the descriptors with which this process was started. Read once, because it is slow. */
 function findReplacements(): (number | "ignore")[] {
   // A descriptor above a limit that was lowered later cannot be replaced.
   const limit = descriptorLimit();
@@ -194,10 +187,7 @@ export function startChild(command: Command, take: TakeOutput): Child {
   };
 }
 
-/**
- * The processes that receive the signal: the group, as with Ctrl+C in a terminal. In a sandbox: its inner processes
- * except the first, because the end of the first would kill all others at once.
- */
+/** The group, as with Ctrl+C. In a sandbox all but its first process, whose end would kill the others at once. */
 function membersOf(pid: number, isSandbox: boolean): number[] {
   if (!isSandbox) return [-pid];
   const inside = (one: number) => {

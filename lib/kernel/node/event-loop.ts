@@ -41,10 +41,7 @@ export function afterArrivals(run: () => void, length: () => number): void {
   setImmediate(look);
 }
 
-/**
- * Runs the first callback of a tick at once, and the later ones together at the end of that tick. The first one's error
- * is thrown to its caller. Errors of the others go to `onError`, and the remaining callbacks still run.
- */
+/** The first callback of a tick runs at once, the later ones together at its end, with errors to `onError`. */
 export function createBatchPerTick(onError: (error: unknown) => void): (run: () => void) => void {
   let batch: (() => void)[] | undefined;
   const runBatch = () => {
@@ -69,14 +66,9 @@ export function createBatchPerTick(onError: (error: unknown) => void): (run: () 
   };
 }
 
-/** Runs a callback, or lets it wait for its turn. */
 export type Turns = (run: () => void) => void;
 
-/**
- * Runs callbacks in order: the first `perTurn` of a tick at once, further ones in later ticks, so that other work gets
- * its turn in between: thousands may follow a log. Errors of callbacks that had to wait go to `onError`. A callback
- * must not ask for a turn itself.
- */
+/** `perTurn` callbacks of a tick run at once, others in later ticks. None of them may ask for a turn itself. */
 export function createTurns(onError: (error: unknown) => void, perTurn = 16): Turns {
   const waiting: (() => void)[] = [];
   let ran = 0;
@@ -105,7 +97,6 @@ export function createTurns(onError: (error: unknown) => void, perTurn = 16): Tu
 
 /** Work that had to wait begins in a tick of its own, because thousands may wait. */
 export function createLines() {
-  /** The end of the last work of each name. It never rejects. */
   const lines = new Map<string, Promise<void>>();
   return <T>(name: string, run: () => Promise<T>): Promise<T> => {
     const before = lines.get(name);

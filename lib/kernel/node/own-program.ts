@@ -1,16 +1,12 @@
 import { fileURLToPath } from "node:url";
 
-/** One of our programs that runs as its own process. */
 export interface OwnProgram {
   readonly command: readonly string[];
   /** The files and folders that it reads. */
   readonly reads: readonly string[];
 }
 
-/**
- * The program of a bundle entry (`dist/lib/NAME.js`) or, in the sources, of `file`, relative to the importer's URL.
- * Sources run with tsx and read the whole repository.
- */
+/** A bundle entry, `dist/lib/NAME.js`. In the sources: `file`, relative to the importer's URL, with tsx. */
 export function ownProgram(name: string, importer: string, file: string): OwnProgram {
   const path = (url: string, base: string) => fileURLToPath(new URL(url, base));
   if (!importer.endsWith(".ts")) {

@@ -31,7 +31,6 @@ function entryOf(pid: string): ProcessEntry | undefined {
   return state === "Z" ? undefined : { pid: Number(pid), parent: Number(parent), group: Number(group) };
 }
 
-/** All processes that this process can see. */
 export const allProcesses = (): ProcessEntry[] =>
   readdirSync("/proc").flatMap((name) => (/^\d+$/.test(name) ? (entryOf(name) ?? []) : []));
 

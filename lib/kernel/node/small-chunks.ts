@@ -8,10 +8,7 @@ const small = 512;
 const maxPassed = 64;
 /** Up to this many in one tick are passed on at its end. */
 const few = 100;
-/**
- * Beyond that, messages take turns. Node needs up to 2 µs for each chunk, and reads a connection 64 KiB at a time: up
- * to 11,000 chunks. With this pause for each, they take a sixth of the process's time.
- */
+/** Beyond that, messages take turns: with this pause for each chunk, they take a sixth of the process's time. */
 const pause_ms = 0.01;
 
 /** This many are joined into one, because each small chunk has an object. */
@@ -31,7 +28,6 @@ export type JoinSmallChunks = ReturnType<typeof createChunkJoiner>;
  * for seconds. Messages of one joiner take turns: a port has one, and so has the sender of requests.
  */
 export function createChunkJoiner() {
-  /** The messages that wait, by peer. */
   const waiting = new Map<string, Set<Flush>>();
   let isFlushing = false;
 

@@ -20,10 +20,7 @@ export interface FollowOptions {
   readonly signal: () => AbortSignal;
 }
 
-/**
- * Where a followed log of `count` entries resumes. If the log never had the entry `after`, a reset or a restore has
- * replaced the state that the client knows. Then an entry says so, and the log resumes after its last entry.
- */
+/** Where a followed log of `count` entries resumes. If it never had the entry `after`, an entry tells of a reset. */
 export function resumeLog(after: string | undefined, count: number, timestamp: string) {
   if (after === undefined || Number(after) < count) return { last: after };
   const last = count > 0 ? String(count - 1) : undefined;

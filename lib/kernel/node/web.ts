@@ -30,7 +30,6 @@ export const createReadableStream = <T>(
   strategy?: QueuingStrategy<T>,
 ): ReadableStream<T> => new (readableStreamClass())(source, strategy) as ReadableStream<T>;
 
-/** Whether a body is a stream. */
 export const isStream = <T>(body: T): body is Extract<T, ReadableStream> =>
   typeof body === "object" && body !== null && "getReader" in body;
 

@@ -1,11 +1,7 @@
 import type { Worker } from "node:worker_threads";
 import { workerThreads } from "../lazy-node-modules.ts";
 
-/**
- * Starts a worker from its bundle entry (`dist/lib/NAME.js`) or, in the sources, from `file`, relative to the
- * importer's URL. In the sources each thread registers tsx itself, because on Node 20 the main thread's registration
- * does not cover workers.
- */
+/** A bundle entry. In the sources: `file`, where each thread has to register tsx itself on Node 20. */
 export function startWorker(name: string, importer: string, file: string, workerData?: unknown): Worker {
   const { Worker } = workerThreads();
   if (!importer.endsWith(".ts"))

@@ -7,7 +7,6 @@ const length = 32;
 
 export type PasswordHashes = ReturnType<typeof createPasswordHashes>;
 
-/** The passwords of one service. */
 export function createPasswordHashes() {
   /** The hashes that wait, by who wants them: an organization, or a protected app. */
   const waiting = new Map<string, (() => void)[]>();
@@ -45,7 +44,6 @@ export function createPasswordHashes() {
     return `${salt.toString("base64url")}.${(await derive(password, salt, organization_id)).toString("base64url")}`;
   }
 
-  /** Whether a password matches a stored hash. */
   async function isPassword(stored: string, given: string): Promise<boolean> {
     const [salt = "", hash = ""] = stored.split(".").map((part) => Buffer.from(part, "base64url"));
     if (salt.length === 0 || hash.length !== length) return false;

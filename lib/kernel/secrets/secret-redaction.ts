@@ -5,7 +5,6 @@ const secretive =
   "[\\w-]{0,32}(?:secret|token|password|passphrase|signature|credential|authorization|cookie|api[-_]?key)[\\w-]{0,32}";
 const named = new RegExp(`^(?:key|${secretive})$`, "i");
 
-/** Whether a field with this name holds a secret. */
 export const isSecretName = (name: string): boolean => named.test(name);
 
 /** A quoted value ends at the same quote without a backslash before it, which also works for JSON within JSON. */

@@ -1,4 +1,3 @@
-/** The replacement of a secret value. */
 export const redaction = "[redacted]" as const;
 
 /** In the output of programs, shorter values are not looked for: `1` or `}` would hide a part of most lines. */
@@ -9,11 +8,7 @@ const maxLength = 64;
 /** Lines such as `-----BEGIN PRIVATE KEY-----` are no secrets. */
 const isTitle = /^-{3,}[\w ]+-{3,}$/;
 
-/**
- * Makes a function that replaces these values in a text. Each line of a value is replaced separately. A short text is
- * looked up at each place, so neither many values nor long and repetitive ones slow the search down. `least` is the
- * length of the shortest value to look for.
- */
+/** Replaces each line of the values, from `least` characters on. Many or repetitive values do not slow it down. */
 export function hideValues(values: readonly string[], least = usualLeast): (text: string) => string {
   /** By the number of looked-up characters: the length of the longest value that begins with them. */
   const lengths = new Map<number, Map<string, number>>();
