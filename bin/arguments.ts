@@ -1,6 +1,6 @@
 import type { ArgsDef } from "citty";
 import { allOptions, type OptionInfo, variableOf } from "../lib/config/parse-options.ts";
-import { isTooDeep, mostLevels } from "../lib/kernel/size-limits.ts";
+import { isTooDeep, maxLevels } from "../lib/kernel/size-limits.ts";
 import { didYouMean } from "../lib/kernel/text/did-you-mean.ts";
 import { pathOf, readText } from "../lib/kernel/text/paths.ts";
 import { packageFile } from "../lib/kernel/version.ts";
@@ -194,7 +194,7 @@ export function readJson(given: string, what: string): unknown {
 
 /** Returns a value of JSON, unless it has so many levels that a program cannot go through them. */
 export function refuseDeep<T>(value: T, what: string): T {
-  if (isTooDeep(value)) throw new UsageError(`${what} must not be nested deeper than ${mostLevels} levels`);
+  if (isTooDeep(value)) throw new UsageError(`${what} must not be nested deeper than ${maxLevels} levels`);
   return value;
 }
 

@@ -13,7 +13,7 @@ import { lifecycle as userStates } from "../features/users/states.ts";
 import { newWebhook } from "../features/webhooks/schema.ts";
 import { parseInstant } from "../kernel/clock.ts";
 import type { Detail } from "../kernel/errors.ts";
-import { isTooDeep, mostLevels } from "../kernel/size-limits.ts";
+import { isTooDeep, maxLevels } from "../kernel/size-limits.ts";
 import { foldCase } from "../kernel/text/case-folding.ts";
 import { detailOf, email, isUnknown, oneOf, record, textOf } from "../kernel/validation.ts";
 
@@ -90,7 +90,7 @@ export class BadSeed extends Error {
 
 /** Parses a seed. Throws {BadSeed}, which names every wrong place and the rule for it. */
 export function parseSeed(given: unknown): ParsedSeed {
-  if (isTooDeep(given)) throw new BadSeed([`it must not be nested deeper than ${mostLevels} levels`]);
+  if (isTooDeep(given)) throw new BadSeed([`it must not be nested deeper than ${maxLevels} levels`]);
   const result = v.safeParse(seed, given);
   const mistakes = new Map<string, string>();
   const add = (place: string, message: string) => {

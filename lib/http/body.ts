@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { Problem } from "../kernel/errors.ts";
 import { TextDecoder } from "../kernel/node/web.ts";
-import { mostLevels } from "../kernel/size-limits.ts";
+import { maxLevels } from "../kernel/size-limits.ts";
 import type { RequestContext } from "./request-context.ts";
 
 /** In bytes. A larger body takes a turn. */
@@ -85,8 +85,8 @@ export function parseBody(bytes: Buffer, needed: boolean): object | undefined {
     if (needed) throw new Problem("invalid_json", "the body is missing: send a JSON object");
     return undefined;
   }
-  if (isDeeper(bytes, mostLevels))
-    throw new Problem("invalid_json", `the body must not be nested deeper than ${mostLevels} levels`);
+  if (isDeeper(bytes, maxLevels))
+    throw new Problem("invalid_json", `the body must not be nested deeper than ${maxLevels} levels`);
   let value: unknown;
   try {
     value = JSON.parse(decoder.decode(bytes));

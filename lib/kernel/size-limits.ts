@@ -31,12 +31,12 @@ export const ofFewFields = <S extends v.GenericSchema<object>>(schema: S, most: 
   );
 
 /** The most levels of objects and lists in JSON that the service is given. */
-export const mostLevels = 32;
+export const maxLevels = 32;
 
 /** Whether a value has more levels. A value that contains itself has. */
 export function isTooDeep(given: unknown): boolean {
   let level = new Set([given]);
-  for (let levels = 0; levels <= mostLevels; levels++) {
+  for (let levels = 0; levels <= maxLevels; levels++) {
     const containers = [...level].filter((one) => typeof one === "object" && one !== null) as object[];
     if (containers.length === 0) return false;
     level = new Set(containers.flatMap((one) => Object.values(one)));

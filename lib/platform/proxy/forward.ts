@@ -1,6 +1,6 @@
 import { type Agent, type IncomingMessage, type ServerResponse, request as send } from "node:http";
 import type { Duplex } from "node:stream";
-import { mostHeaders, mostInterim } from "../../kernel/answers-of-apps.ts";
+import { maxHeaderBytes, maxInterim } from "../../kernel/answers-of-apps.ts";
 import { https } from "../../kernel/lazy-node-modules.ts";
 import type { JoinSmallChunks } from "../../kernel/node/small-chunks.ts";
 import { hasBody, passedHeaders, requestHeaders } from "./headers.ts";
@@ -55,7 +55,7 @@ const options = (request: IncomingMessage, headers: string[], { port, agent, sin
   headers: headers as unknown as Record<string, string>,
   // A kept-alive connection may be closing right now. A request that cannot be sent twice gets a new one.
   agent: isRepeatable(request) ? agent : single,
-  maxHeaderSize: mostHeaders,
+  maxHeaderSize: maxHeaderBytes,
 });
 
 /**
@@ -106,7 +106,7 @@ export function forward(request: IncomingMessage, response: ServerResponse, upst
     });
     let interim = 0;
     asked.on("information", ({ statusCode, rawHeaders }) => {
-      if (++interim > mostInterim) return fail(asked);
+      if (++interim > maxInterim) return fail(asked);
       if (statusCode !== 103 || rawHeaders.length === 0 || interim > maxHints) return;
       try {
         response.writeEarlyHints(pairs(rawHeaders));
@@ -223,7 +223,7 @@ export function forwardUpgrade(
       });
     });
     let interim = 0;
-    asked.on("information", () => ++interim > mostInterim && asked.destroy());
+    asked.on("information", () => ++interim > maxInterim && asked.destroy());
     asked.on("error", (error) => {
       stop();
       upstream.service?.onFailure(error);

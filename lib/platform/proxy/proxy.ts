@@ -1,7 +1,7 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Protection } from "../../features/environments/protection.ts";
-import { mostHeaders } from "../../kernel/answers-of-apps.ts";
+import { maxHeaderBytes } from "../../kernel/answers-of-apps.ts";
 import { createChunkJoiner } from "../../kernel/node/small-chunks.ts";
 import type { PasswordHashes } from "../../kernel/secrets/password-hash.ts";
 import { pause } from "../runtime/pause.ts";
@@ -33,7 +33,7 @@ const texts = {
 
 const challenge = 'Basic realm="protected", charset="UTF-8"';
 
-const overflow = { status: 502, text: `The headers of the app's answer have more than ${mostHeaders / 1024} KiB\n` };
+const overflow = { status: 502, text: `The headers of the app's answer have more than ${maxHeaderBytes / 1024} KiB\n` };
 /** Why a client got no response of an app. */
 type Reason = keyof typeof texts | "overflow";
 

@@ -1,6 +1,6 @@
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
-import { mostHeaders, mostInterim } from "../../kernel/answers-of-apps.ts";
+import { maxHeaderBytes, maxInterim } from "../../kernel/answers-of-apps.ts";
 import { systemTimer } from "../../kernel/clock.ts";
 import { monotonicNow } from "../../kernel/node/system.ts";
 import type { Run } from "./background-steps.ts";
@@ -57,7 +57,7 @@ function probe(place: Place, within_ms: number): Promise<number | string | undef
   const path = pathOf(place);
   return new Promise((resolve) => {
     const headers = visitorHeaders(place);
-    const to = { host: "127.0.0.1", port, path, headers, agent: false, maxHeaderSize: mostHeaders };
+    const to = { host: "127.0.0.1", port, path, headers, agent: false, maxHeaderSize: maxHeaderBytes };
     const asked = request(to, (response) => {
       response.resume();
       cancel();
@@ -70,7 +70,7 @@ function probe(place: Place, within_ms: number): Promise<number | string | undef
     });
     let interim = 0;
     asked.on("information", () => {
-      if (++interim > mostInterim) asked.destroy(new Error(`GET ${path} got only interim answers`));
+      if (++interim > maxInterim) asked.destroy(new Error(`GET ${path} got only interim answers`));
     });
     asked.on("error", (error: NodeJS.ErrnoException) => {
       cancel();
