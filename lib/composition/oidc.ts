@@ -33,17 +33,17 @@ export async function oidcWarnings({ dashboard }: WithOidc, { organizations }: F
 }
 
 /** The ways to sign in to the dashboard, with the OpenID Connect routes if the option names an issuer. */
-export function waysInTable(
+export function signInMethodsOf(
   { log, clock, encryption, random }: Foundation,
   { mode, dashboard, publicUrl, behindProxy }: Pick<Settings, "mode" | "dashboard" | "publicUrl" | "behindProxy">,
   { features, outbound, access }: { features: Features; outbound: Outbound; access: DashboardAccess },
 ) {
   const { keySignIn: key = true, oidc = undefined } = dashboard || {};
-  if (!oidc) return { waysIn: { key, oidc: null }, routes: [] as Route[] };
+  if (!oidc) return { signInMethods: { key, oidc: null }, routes: [] as Route[] };
   const { name = new URL(oidc.issuer).host, ...client } = oidc;
   // The issuer sends browsers back to the public URL, so the sign-in starts there too. Otherwise its cookie belongs
   // to another host.
-  const waysIn = { key, oidc: { name, url: `${publicUrl ?? ""}/dashboard/oidc` } };
+  const signInMethods = { key, oidc: { name, url: `${publicUrl ?? ""}/dashboard/oidc` } };
   const { sessions } = features;
   const issuer = createIssuer({ ...client, name }, outbound);
   const begin = createOidcPeople({ ...features, oidc });
@@ -58,5 +58,5 @@ export function waysInTable(
       user_id: user_id ?? undefined,
       ...client,
     });
-  return { waysIn, routes: oidcRoutes({ ...ports, clientOf, onRefused }) };
+  return { signInMethods, routes: oidcRoutes({ ...ports, clientOf, onRefused }) };
 }

@@ -24,7 +24,7 @@ import type { History } from "./process-history.ts";
 import { sessionCookie } from "./session-cookie.ts";
 
 /** How people can sign in: with an API key, or with OpenID Connect at an issuer, which the page shows by its name. */
-export interface WaysIn {
+export interface SignInMethods {
   readonly key: boolean;
   readonly oidc: { readonly name: string; readonly url: string } | null;
 }
@@ -33,7 +33,7 @@ interface Ports<Services> {
   readonly mode: "dev" | "start";
   readonly access: DashboardAccess;
   readonly sessions: Sessions;
-  readonly waysIn: WaysIn;
+  readonly signInMethods: SignInMethods;
   readonly people: ReturnType<typeof createPeople>;
   readonly organizations: Pick<OrganizationsService, "get" | "chosen">;
   readonly users: Pick<UsersService, "get">;
@@ -88,13 +88,13 @@ const row = (method: Route["method"], path: string, access: Access, answer: Rout
 });
 
 /** The routes that need no session: the ways to sign in, and the files of the page. */
-function openRows<Services>({ access: { open }, waysIn, now }: Ports<Services>): Route[] {
+function openRows<Services>({ access: { open }, signInMethods, now }: Ports<Services>): Route[] {
   const shell = (path: string) => ({
     ...row("GET", path, open, (request) => fileAnswer(request, "index.html", "no-cache")),
     takesSlash: true,
   });
   return [
-    row("GET", `${session}/ways`, open, ({ id }) => writerOf(now).object(200, waysIn, id)),
+    row("GET", `${session}/ways`, open, ({ id }) => writerOf(now).object(200, signInMethods, id)),
     row("GET", `${dashboardPath}/assets/{name}`, open, (request) =>
       fileAnswer(request, request.params["name"] ?? "", "public, max-age=31536000, immutable"),
     ),
@@ -163,7 +163,16 @@ const lastHour =
   };
 
 const signIn =
-  <Services>({ mode, access, sessions, waysIn, keys, audit, behindProxy, now }: Ports<Services>): Route["answer"] =>
+  <Services>({
+    mode,
+    access,
+    sessions,
+    signInMethods,
+    keys,
+    audit,
+    behindProxy,
+    now,
+  }: Ports<Services>): Route["answer"] =>
   async (request) => {
     const { key } = check(newSession, parseBody(await readBody(request, mostBytes), true));
     if (mode === "dev") throw new Problem("limit_reached", "in dev nobody signs in: the dashboard acts as any person");
@@ -174,8 +183,11 @@ const signIn =
       await audit.recordRefusedSignIn({ organization_id: undefined, ...(await keys.owner(key)), address, request_id });
       return new Problem(...why);
     };
-    if (!waysIn.key)
-      throw await refused("insufficient_role", `API keys do not sign in here; sign in with ${waysIn.oidc?.name}`);
+    if (!signInMethods.key)
+      throw await refused(
+        "insufficient_role",
+        `API keys do not sign in here; sign in with ${signInMethods.oidc?.name}`,
+      );
     if (access.cookieName(request) === undefined)
       throw await refused(
         "insufficient_role",

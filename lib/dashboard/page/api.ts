@@ -2,7 +2,7 @@ import { signal } from "@preact/signals";
 import { ClientProblem, incomplete, problemOf } from "../../client/problem.ts";
 import type { Request as ApiRequest, Sender } from "../../client/send.ts";
 import { clientOver } from "../../client/typed-client.ts";
-import type { WaysIn } from "../dashboard-routes.ts";
+import type { SignInMethods } from "../dashboard-routes.ts";
 import type { Person } from "../people.ts";
 import type { Moment } from "../process-history.ts";
 import { note } from "./calls.ts";
@@ -135,7 +135,7 @@ export async function loadSession(): Promise<void> {
   }
 }
 
-export const readWaysIn = async () => (await request("GET", "/dashboard/session/ways")) as WaysIn;
+export const readSignInMethods = async () => (await request("GET", "/dashboard/session/ways")) as SignInMethods;
 
 export async function signIn(key: string): Promise<void> {
   await request("POST", "/dashboard/session", { key });

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { Member } from "../../../client/generated/records.ts";
-import { actAs, api, loadSession, people, readWaysIn, session, signIn } from "../api.ts";
+import { actAs, api, loadSession, people, readSignInMethods, session, signIn } from "../api.ts";
 import { Action, Button, Field, Problem, useWork } from "../controls.tsx";
 import { Once } from "../parts.tsx";
 import { go } from "../router.ts";
@@ -52,7 +52,7 @@ function Welcome({ of }: { of: Member }) {
       const own = (await people()).find(({ person }) => person.endsWith(`.${of.id}`));
       if (own) actAs(own.person);
       await loadSession();
-    } else if ((await readWaysIn()).key) await signIn(of.api_key);
+    } else if ((await readSignInMethods()).key) await signIn(of.api_key);
     go("/");
   };
   return (

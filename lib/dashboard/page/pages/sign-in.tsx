@@ -1,15 +1,15 @@
 import { useEffect, useState } from "preact/hooks";
-import { readWaysIn, signIn } from "../api.ts";
+import { readSignInMethods, signIn } from "../api.ts";
 import { Button, Field, Problem, useWork } from "../controls.tsx";
 import { Loading, Page } from "../ui.tsx";
 
-type WaysIn = Awaited<ReturnType<typeof readWaysIn>>;
+type SignInMethods = Awaited<ReturnType<typeof readSignInMethods>>;
 
 export function SignInPage() {
-  const [ways, setWays] = useState<WaysIn>();
+  const [ways, setWays] = useState<SignInMethods>();
   const [error, setError] = useState<unknown>();
   useEffect(() => {
-    readWaysIn().then(setWays, setError);
+    readSignInMethods().then(setWays, setError);
   }, []);
   if (!ways) return <Loading error={error} />;
   return (
@@ -24,7 +24,7 @@ export function SignInPage() {
 }
 
 /** Sends the browser to the issuer, which returns it to the same place. */
-const AtIssuer = ({ name, url }: NonNullable<WaysIn["oidc"]>) => (
+const AtIssuer = ({ name, url }: NonNullable<SignInMethods["oidc"]>) => (
   <Button
     kind="main"
     onClick={() => {
