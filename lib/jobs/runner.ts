@@ -11,7 +11,7 @@ import type { Row } from "../store/tables.ts";
 import { holdOf, isGivenUp, watch_ms } from "./crash-count.ts";
 import { createLeases } from "./leases.ts";
 import { jobsRepository, suspectAfter } from "./repository.ts";
-import { always, claimableJobs, declaredKind } from "./runtime-jobs.ts";
+import { always, claimableJobs, declaredKind, patternOf } from "./runtime-jobs.ts";
 import { exhaust, type Failure, failed, scopeOf, settle } from "./settle.ts";
 
 /** The pause before a job runs again if its work ended while the store accepted no writes. */
@@ -54,7 +54,7 @@ export function createRunner(ports: {
   const rows = store.using(jobsRepository);
   const storeTime = createTimeKeeper(store, clock);
   const kinds = new Map(ports.jobs.map((job) => [job.kind, job]));
-  const mine = claimableJobs(rows, ports.isShared === true, ports.runtimeId);
+  const mine = claimableJobs(rows, ports.isShared ? patternOf(ports.runtimeId) : undefined);
   const leases = createLeases({ store, clock, rows });
 
   const attempt = async (row: JobRow, job: Job): Promise<Ended> => {

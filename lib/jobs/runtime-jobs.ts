@@ -13,7 +13,7 @@ export const isOfRuntime = (kind: string): boolean => kind.includes("@");
 export const declaredKind = (kind: string): string => kind.split("@", 1)[0] ?? kind;
 
 /** A pattern for the kinds of a runtime's jobs. Without a runtime it matches no job. */
-const patternOf = (runtime_id = ""): string => `%@${runtime_id}`;
+export const patternOf = (runtime_id = ""): string => `%@${runtime_id}`;
 
 type Rows = (tx?: Tx) => ReturnType<typeof jobsRepository>;
 type Lease = Parameters<ReturnType<Rows>["claim"]>[0];
@@ -21,19 +21,22 @@ type Lease = Parameters<ReturnType<Rows>["claim"]>[0];
 /** Greater than every instant. */
 export const always = "~";
 
-/** The jobs that a process may claim: all, or among several processes all but those of other runtimes. */
-export function claimableJobs(rows: Rows, isShared: boolean, runtime_id: string | undefined) {
-  const own = patternOf(runtime_id);
+/**
+ * The jobs that a process may claim: all, or among several processes those of no runtime and of its `own`, by
+ * `patternOf`.
+ */
+export function claimableJobs(rows: Rows, own: string | undefined) {
   return {
-    next: () => (isShared ? rows().nextOf({ own }) : rows().next({})),
-    claim: (tx: Tx, lease: Lease) => (isShared ? rows(tx).claimOf({ ...lease, own }) : rows(tx).claim(lease)),
+    next: () => (own === undefined ? rows().next({}) : rows().nextOf({ own })),
+    claim: (tx: Tx, lease: Lease) => (own === undefined ? rows(tx).claim(lease) : rows(tx).claimOf({ ...lease, own })),
     /**
      * Waits for transactions that add work to this job: call it before reading whether there is more. In one process
      * they run one at a time.
      */
-    lock: async (tx: Tx, job: { readonly id: string }) => (isShared ? rows(tx).lock({ id: job.id }) : undefined),
+    lock: async (tx: Tx, job: { readonly id: string }) =>
+      own === undefined ? undefined : rows(tx).lock({ id: job.id }),
     /** At a start: leases that ended before belong to ended processes. Under a manual clock no lease ends by itself. */
-    ended: (clock: Clock): (() => string) => (isShared && clock.mode === "real" ? clock.iso : () => always),
+    ended: (clock: Clock): (() => string) => (own !== undefined && clock.mode === "real" ? clock.iso : () => always),
   };
 }
 
