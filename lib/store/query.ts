@@ -196,10 +196,10 @@ export function createQueries(engine: Engine, connection: Connection, compiled: 
 
 /** The condition that columns are equal to the parameters with their names. */
 export const equal = <P extends object>(parameters: P, ...columns: (keyof P & string)[]) =>
-  sql<boolean>`${sql.join(
+  sql<boolean>`(${sql.join(
     columns.map((column) => sql`${sql.ref(column)} = ${parameters[column]}`),
     sql` and `,
-  )}`;
+  )})`;
 
 /** A new `updated_at`: never earlier than the stored one, even if the machine's clock was set back. */
 export const notEarlier = (stored: "updated_at", at: string) =>
