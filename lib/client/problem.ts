@@ -1,10 +1,7 @@
-import type { ProblemCode } from "../kernel/errors.ts";
+import type { Detail, ProblemCode } from "../kernel/errors.ts";
+import { isObject } from "../kernel/text/json.ts";
 
-/** One broken rule of a body or query. `path` is dotted: `source.repo`, `events.0`. */
-export interface BrokenRule {
-  readonly path: string;
-  readonly message: string;
-}
+export type BrokenRule = Detail;
 
 /**
  * What an error can mean: the codes of the service, and those of the client: `unreachable`, `timed_out`, `unreadable`.
@@ -60,8 +57,6 @@ export class ClientProblem extends Error {
   }
 }
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 const isRule = (value: unknown): value is BrokenRule =>
   isObject(value) && typeof value["path"] === "string" && typeof value["message"] === "string";
 

@@ -1,3 +1,5 @@
+import { parseJson } from "../kernel/text/json.ts";
+import { parseUrl } from "../kernel/text/url.ts";
 import { ClientProblem, flatOf, incomplete, problemOf } from "./problem.ts";
 
 export interface ClientOptions {
@@ -180,29 +182,12 @@ const isJson = ({ headers }: Response) => /^application\/([\w.-]+\+)?json\b/i.te
 async function bodyOf(response: Response): Promise<unknown> {
   if (response.status === 204) return undefined;
   const text = await response.text();
-  return response.ok && isJson(response) ? JSON.parse(text) : parsed(text);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return response.ok && isJson(response) ? JSON.parse(text) : parseJson(text);
 }
 
 function baseOf(baseUrl: string): string {
   const right = "baseUrl must be an http or https URL that ends in /v1, such as http://127.0.0.1:7400/v1";
-  const url = urlOf(baseUrl);
+  const url = parseUrl(baseUrl);
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password) throw new TypeError(right);
   return url.origin + url.pathname.replace(/\/+$/, "");
-}
-
-/** The same rule as `parseUrl` of the kernel; its comment explains the bug of URL.canParse. */
-function urlOf(text: string): URL | undefined {
-  try {
-    return new URL(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -28,6 +28,8 @@ export const alsoKnow: Readonly<Record<string, readonly [folder: string, reason:
 export const forBrowsers: Readonly<Record<string, string>> = {
   "lib/kernel/manual-clock-hint.ts": "the client, the service and the program say the same sentence",
   "lib/kernel/errors.ts": "the client names the codes of the table; it takes the type alone",
+  "lib/kernel/text/json.ts": "JSON that may be broken is parsed in one place",
+  "lib/kernel/text/url.ts": "URLs are parsed in one place, which avoids a bug of Node",
   "lib/kernel/secrets/received-webhook.ts": "both checks of signatures take the same headers and bodies",
 };
 
