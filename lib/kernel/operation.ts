@@ -86,7 +86,16 @@ interface Declared<Services> {
   permit?(body: unknown, services: Services, caller: Caller): Promise<void>;
 }
 
-interface Declaration<Services, At extends Route, Kind extends Answers, Q, B, R> extends Declared<Services> {
+type MaybeSchema = Schema | undefined;
+
+interface Declaration<
+  Services,
+  At extends Route,
+  Kind extends Answers,
+  Q extends MaybeSchema,
+  B extends MaybeSchema,
+  R extends MaybeSchema,
+> extends Declared<Services> {
   /** Method and path, below the version prefix: `GET /projects/{id}`. */
   readonly route: At;
   readonly answers: Kind;
@@ -98,18 +107,18 @@ interface Declaration<Services, At extends Route, Kind extends Answers, Q, B, R>
   readonly specified?: true;
   /** False if the created record itself says who made it and when. By default, the audit log records every change. */
   readonly audited?: false;
-  readonly query?: Q & (Schema | undefined);
-  readonly body?: B & (Schema | undefined);
-  readonly result?: R & (Schema | undefined);
+  readonly query?: Q;
+  readonly body?: B;
+  readonly result?: R;
   run(
     input: {
       params: PathParameters<At>;
-      query: Parsed<Q extends Schema ? Q : undefined>;
-      body: Parsed<B extends Schema ? B : undefined>;
+      query: Parsed<Q>;
+      body: Parsed<B>;
     } & Pick<Input, "resume" | "signal">,
     services: Services,
     caller: Caller,
-  ): Promise<Result<Kind, R extends Schema ? R : undefined>>;
+  ): Promise<Result<Kind, R>>;
 }
 
 /** An operation as routes, OpenAPI, permission checks, tables and tests see it. Running it needs its `Services`. */
@@ -132,9 +141,9 @@ export function operationsOf<Services>() {
   return <
     const At extends Route,
     const Kind extends Answers,
-    Q extends Schema | undefined = undefined,
-    B extends Schema | undefined = undefined,
-    R extends Schema | undefined = undefined,
+    Q extends MaybeSchema = undefined,
+    B extends MaybeSchema = undefined,
+    R extends MaybeSchema = undefined,
   >({
     route,
     specified,

@@ -1,9 +1,9 @@
 import * as v from "valibot";
+import { isObject } from "./text/json.ts";
 import { documentedAs } from "./validation.ts";
 
 const itemsOf = (given: unknown): number => (Array.isArray(given) ? given.length : 0);
-const fieldsOf = (given: unknown): number =>
-  typeof given === "object" && given !== null && !Array.isArray(given) ? Object.keys(given).length : 0;
+const fieldsOf = (given: unknown): number => (isObject(given) ? Object.keys(given).length : 0);
 
 /** The schema, but it checks no item if there are more than `most`. The caller adds the rule that refuses them. */
 const unlessMore = <S extends v.GenericSchema>(schema: S, most: number, sizeOf: (given: unknown) => number): S => ({

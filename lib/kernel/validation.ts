@@ -3,6 +3,7 @@ import { parseInstant } from "./clock.ts";
 import { type Detail, invalid, Problem } from "./errors.ts";
 import { field } from "./field.ts";
 import { parseDuration } from "./text/duration.ts";
+import { isObject } from "./text/json.ts";
 import { type Networks, noNetworks } from "./trusted-networks.ts";
 
 /** The schemas and rules that the wire schemas of all features share. */
@@ -19,9 +20,7 @@ export const text = () => v.pipe(v.string("must be a string"), v.check(isStorabl
 
 /** Whether a text has `least` to `most` code points. A text that is far too long is not counted. */
 function hasLength(text: string, least: number, most: number): boolean {
-  if (text.length < least || text.length > 2 * most) return false;
-  let count = 0;
-  for (const _ of text) count += 1;
+  const count = text.length > 2 * most ? Number.POSITIVE_INFINITY : [...text].length;
   return count >= least && count <= most;
 }
 
@@ -189,8 +188,7 @@ export function checkArgument<S extends Schema>(
   given: unknown,
   example: string,
 ): v.InferOutput<S> {
-  if (typeof given !== "object" || given === null || Array.isArray(given))
-    throw invalid(name, `must be an object such as ${example}`);
+  if (!isObject(given)) throw invalid(name, `must be an object such as ${example}`);
   return check(schema, given);
 }
 

@@ -1,9 +1,8 @@
 import * as v from "valibot";
 import { parseEndpointUrl } from "../../drivers/outbound/target.ts";
-import { parseInstant } from "../../kernel/clock.ts";
 import { field } from "../../kernel/field.ts";
 import { listOf } from "../../kernel/size-limits.ts";
-import { datetime, documentedAs, id, rulesInForce, textOf } from "../../kernel/validation.ts";
+import { datetime, documentedAs, id, instantText, rulesInForce, textOf } from "../../kernel/validation.ts";
 import { catalog, type EventName } from "../events/catalog.ts";
 import { lifecycle } from "./states.ts";
 
@@ -77,11 +76,7 @@ export const openAttempt = v.object({
 });
 export const recovery = v.object({
   since: field(
-    v.pipe(
-      v.string("must be a string"),
-      v.check((text) => parseInstant(text) !== undefined, "must be an instant such as 2026-01-01T00:00:00Z"),
-      documentedAs({ format: "date-time" }),
-    ),
+    v.pipe(instantText(), documentedAs({ format: "date-time" })),
     "Every failed, abandoned or skipped delivery since this time is sent again.",
   ),
 });

@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { field, optionalField } from "../../kernel/field.ts";
 import type { Maker } from "../../kernel/maker.ts";
 import { isImageName } from "../../kernel/text/image-reference.ts";
+import { isObject } from "../../kernel/text/json.ts";
 import { documentedAs, text } from "../../kernel/validation.ts";
 import type { Row } from "../../store/tables.ts";
 
@@ -82,7 +83,6 @@ export const textWith = (rule: Rule) =>
     }),
   );
 
-const isRecord = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
 export type NewSource =
   | { readonly type: "git"; readonly repo: string; readonly branch?: string | null; readonly tag?: string | null }
   | { readonly type: "image"; readonly image_url: string };
@@ -111,7 +111,7 @@ const fields = v.object({
 });
 
 const rules = v.pipe(
-  v.custom<object>(isRecord, "must be an object"),
+  v.custom<object>(isObject, "must be an object"),
   documentedAs(documented),
   fields,
   v.rawTransform(({ dataset, addIssue, NEVER }): Source => {

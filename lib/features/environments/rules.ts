@@ -2,6 +2,7 @@ import { domainToASCII } from "node:url";
 import * as v from "valibot";
 import { field, optionalField } from "../../kernel/field.ts";
 import { listOf, ofFewFields } from "../../kernel/size-limits.ts";
+import { isObject } from "../../kernel/text/json.ts";
 import { documentedAs, text, textLike } from "../../kernel/validation.ts";
 
 const variableName = textLike(
@@ -22,7 +23,6 @@ function named<T extends v.GenericSchema>(variable: T) {
     maxVariables,
     `must have at most ${maxVariables} variables`,
   );
-  const isObject = (given: unknown) => typeof given === "object" && given !== null && !Array.isArray(given);
   const object = v.custom<v.InferInput<typeof all>>(isObject, "must be an object");
   const unreserved = v.check<v.InferInput<typeof all>, string>(
     (given) => !reserved.some((name) => Object.hasOwn(given, name)),

@@ -3,6 +3,7 @@ import type { Outbound } from "../../drivers/outbound/outbound.ts";
 import { invalid, Problem } from "../../kernel/errors.ts";
 import type { Caller } from "../../kernel/operation.ts";
 import { mapLong, type PageQuery } from "../../kernel/page.ts";
+import { isObject } from "../../kernel/text/json.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
 import { check, type Rules } from "../../kernel/validation.ts";
 import type { Store } from "../../store/store.ts";
@@ -71,7 +72,7 @@ export function integrationsService({ store, endpoints, outbound, projects, plan
 
   /** Fields that are left out keep their values, and so do secrets sent back redacted; null removes a field. */
   const merge = (before: Endpoint, config: unknown): unknown => {
-    if (typeof config !== "object" || config === null || Array.isArray(config)) return config;
+    if (!isObject(config)) return config;
     const { config: stored, secrets } = endpoints.settingsOf(before);
     const merged: Record<string, unknown> = { ...stored, ...eventsOf(before), ...config };
     // The stored key must not go to a new site: the caller, who cannot read the key, could name a server of their own.
