@@ -94,7 +94,7 @@ export const paginate = <F extends object, R extends { id: string } | JsonText>(
 const keyOf = <R>(row: R | undefined, key: string) =>
   String(Object(typeof row === "string" ? JSON.parse(row) : row)[key]);
 
-/** The cursor is bound to the list, the organization and the filters: any other one is a 422. */
+/** The cursor is bound to the list, the organization and the filters (schema/http.md#paging). */
 export function paginateLong<F extends object, R extends object | JsonText>(
   query: PageQuery,
   list: string,

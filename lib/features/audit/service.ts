@@ -32,7 +32,7 @@ interface Ports extends Pick<Core, "store" | "clock" | "ids"> {
 
 export type AuditService = ReturnType<typeof auditService>;
 
-/** The audit log: who changed what, and which sign-ins were refused. */
+/** The audit log: who changed what, and which sign-ins were refused (fixtures/hosting/README.md#who-did-what). */
 export function auditService({ store, clock, ids, retention_ms, onlyOrganization }: Ports) {
   const entries = store.using(auditRepository);
 

@@ -69,7 +69,7 @@ export async function appendLogs(
 /** The number of entries to read at a time, and so the most in memory for a slow reader. */
 const batch = 100;
 
-/** Streams the log from after the entry `after`, and returns the final state of the deployment. */
+/** Streams the log after this entry; returns the final state (schema/streams.md#following-a-log). */
 export async function* followLogs(
   rows: Rows,
   { organization_id, id }: { organization_id: string; id: string },

@@ -20,7 +20,7 @@ export interface Work {
 
 /** `signal` ends the wait early: the client disconnected, its key was revoked, or the service shuts down. */
 export interface WaitOptions {
-  /** The longest wait. Default: do not wait. */
+  /** The longest wait (schema/streams.md#waiting-for-the-end). Default: do not wait. */
   readonly seconds?: number | undefined;
   /** Called only if the wait starts. */
   readonly signal: () => AbortSignal;

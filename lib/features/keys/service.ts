@@ -39,7 +39,7 @@ interface Ports extends Pick<Core, "store" | "feed" | "clock" | "ids" | "random"
 
 export type KeysService = ReturnType<typeof keysService>;
 
-/** API keys. Only the SHA-256 hash of a key is stored. */
+/** API keys. Only the SHA-256 hash of a key is stored (schema/records.md#api-keys). */
 export function keysService({ store, feed, clock, ids, random, rateLimit, onEnded }: Ports) {
   const keys = store.using(keysRepository);
   const { lastUse, ...saved } = createIdentities({ store, feed, clock });

@@ -23,7 +23,7 @@ export interface Mail {
   readonly invitation_id?: string;
 }
 
-/** A mail as the operator sees it. */
+/** A mail as the operator sees it (schema/testing.md#mails). */
 export interface SentMail {
   readonly id: string;
   readonly to: string;

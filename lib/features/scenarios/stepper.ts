@@ -26,7 +26,7 @@ interface Ports<W extends Work> {
   readonly statusOf: (work: W) => string;
 }
 
-/** Moves work whose scenario has the pace `polls` or `manual`: by one state per GET, or per step of a tester. */
+/** Moves work whose scenario has the pace `polls` or `manual`: one state per GET or step (schema/testing.md#scenarios). */
 export function createStepper<W extends Work>(ports: Ports<W>) {
   const { store, name, lifecycle, find, skipDelay, advance, statusOf } = ports;
   const moving = new Map<string, Promise<W>>();
