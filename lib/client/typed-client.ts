@@ -70,10 +70,8 @@ export function clientOver(sender: Sender): Client {
     // `client.auditLog` beside `client["audit-log"]`.
     features[feature.replaceAll(/-(.)/g, (_, next: string) => next.toUpperCase())] = own;
   }
-  const waitUntilDone = async (feature: string, id: string, given?: WaitOptions) => {
-    const get = `${workOf(feature)}.get`;
-    return waitFor(sender, (wait) => requestOf(get, { id, wait }), given);
-  };
+  const waitUntilDone = async (feature: string, id: string, given?: WaitOptions) =>
+    waitFor(sender, (wait) => requestOf(`${workOf(feature)}.get`, { id, wait }), given);
   for (const feature of works)
     Object.assign(features[feature] ?? {}, {
       waitUntilDone: (id: string, given?: WaitOptions) => waitUntilDone(feature, id, given),

@@ -22,10 +22,7 @@ interface Ports {
   readonly company: Pick<Company, "timers">;
 }
 
-/**
- * Moves a manual clock and runs the work that falls due. All but `settle` need a manual clock. Within a sink all reject:
- * they would wait for its delivery.
- */
+/** All but `settle` need a manual clock. Within a sink all reject: they would wait for its delivery. */
 export function createClockControl({ clock, loop, sink, moved, upcoming, company }: Ports) {
   const advanced = (ran: number): Advanced => {
     moved();

@@ -21,18 +21,12 @@ type Lease = Parameters<ReturnType<Rows>["claim"]>[0];
 /** Greater than every instant. */
 export const always = "~";
 
-/**
- * The jobs that a process may claim: all, or among several processes those of no runtime and of its `own`, by
- * `patternOf`.
- */
+/** All jobs, or among several processes those of no runtime and of its `own` (`patternOf`). */
 export function claimableJobs(rows: Rows, own: string | undefined) {
   return {
     next: () => (own === undefined ? rows().next({}) : rows().nextOf({ own })),
     claim: (tx: Tx, lease: Lease) => (own === undefined ? rows(tx).claim(lease) : rows(tx).claimOf({ ...lease, own })),
-    /**
-     * Waits for transactions that add work to this job: call it before reading whether there is more. In one process
-     * they run one at a time.
-     */
+    /** Waits for transactions that add work to this job: call it before reading whether there is more. */
     lock: async (tx: Tx, job: { readonly id: string }) =>
       own === undefined ? undefined : rows(tx).lock({ id: job.id }),
     /** At a start: leases that ended before belong to ended processes. Under a manual clock no lease ends by itself. */

@@ -20,10 +20,8 @@ type SchemaParts = Schema & {
 };
 
 /**
- * Writes results as JSON. Built from an operation's result schema, the parts inside it at the first record. (A test
- * builds them all, since some schemas are refused.) An answer holds exactly the schema's keys, so a column outside the
- * interface cannot leak, whatever a service returns. Optional keys that are null are left out unless their schema
- * accepts null, so a service may return a row unchanged. An object may also be its JSON from a column.
+ * An answer holds exactly the schema's keys, so a column outside the interface cannot leak. Optional keys that are null
+ * are left out unless their schema accepts null, so a service may return a row unchanged.
  */
 export function writerOf(schema: Schema): (value: unknown) => string {
   return writer(schema as SchemaParts) ?? jsonOf;

@@ -4,10 +4,7 @@ export type Attributes = Readonly<Record<string, string | number | boolean | und
 export interface SpanOptions {
   readonly kind: "server" | "client" | "producer" | "consumer" | "internal";
   readonly attributes: Attributes;
-  /**
-   * The parent span, as a `traceparent`. Without it, the current span is the parent. `wins`: takes precedence over the
-   * current span, which may belong to an unrelated caller that woke this work.
-   */
+  /** The parent, as a `traceparent`. `wins`: it takes precedence over the current span, which may be unrelated. */
   readonly cause?: { readonly traceparent: string | undefined; readonly wins: boolean };
 }
 

@@ -11,10 +11,7 @@ export interface Tx {
   readonly shared?: Map<string, Promise<unknown>> | undefined;
   /** The organization's last event before those of this group. Undefined in a single process. */
   readonly newest?: string | undefined;
-  /**
-   * Takes a lock for a limit across all organizations and holds it until the commit. Does nothing if transactions
-   * already run one after the other. Take it before locking job rows that other transactions add to.
-   */
+  /** Locks a limit of all organizations until the commit. Take it before job rows that others add to. */
   lockLimit(limit: "deployments" | "generations" | "scenarios"): Promise<void> | undefined;
 }
 
@@ -30,11 +27,7 @@ export interface Tx {
  */
 export type TransactionScope = OrganizationScope | "rows" | "all";
 
-/**
- * Starts reads that the work of a transaction will repeat, and whose results its group keeps. On PostgreSQL they leave
- * together with the locks, so that the work waits once for all of them. It must lock and write nothing. SQLite does not
- * call it.
- */
+/** Starts reads of a transaction, which on PostgreSQL leave together with the locks. It must write nothing. */
 export type Prefetch = (tx: Tx) => readonly unknown[];
 
 export interface OrganizationScope {
@@ -44,10 +37,7 @@ export interface OrganizationScope {
   readonly hooks?: TransactionHooks;
 }
 
-/**
- * What an interface, such as HTTP or a command, adds to the transactions of its callers. `before` and `after` run in
- * each transaction of the caller, and again if it is repeated. Their errors roll it back.
- */
+/** `before` and `after` run in each transaction of the caller, and again if it is repeated. */
 export interface TransactionHooks {
   /** Starts the reads of `before` and `after`. */
   readonly prefetch?: Prefetch | undefined;

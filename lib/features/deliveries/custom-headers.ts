@@ -58,10 +58,7 @@ export const headersIn = (secrets: Headers): Headers =>
 export const shownHeaders = (names: readonly string[]): { headers?: Headers } =>
   names.length === 0 ? {} : { headers: Object.fromEntries(names.map((one) => [one, redaction])) };
 
-/**
- * The headers after a change. `[redacted]` keeps a stored value. A change of the origin drops stored values: callers
- * cannot read them, and could otherwise have them sent to their own server.
- */
+/** A change of the origin drops stored values: callers could have them sent to a server of their own. */
 export function keptHeaders(
   given: Headers | undefined,
   secrets: Headers,

@@ -28,10 +28,7 @@ interface Ports extends Pick<Core, "store" | "bus" | "feed" | "clock" | "ids" | 
 
 export type Outbox = ReturnType<typeof createOutbox>;
 
-/**
- * The outbox. The transaction that announces an event also inserts its delivery rows. Each endpoint has one job, which
- * sends due deliveries and sleeps until the next attempt. So a slow endpoint delays no other.
- */
+/** Each endpoint has one job, which sends its due deliveries, so that a slow endpoint delays no other. */
 export function createOutbox(ports: Ports) {
   const { store, bus, feed, clock, ids, queue, endpoints, formats, attempts, projectName, retention_ms } = ports;
   const deliveries = store.using(deliveriesRepository);

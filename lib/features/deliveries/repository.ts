@@ -20,10 +20,7 @@ const pendingWithin = (db: QueryBuilder) =>
     .select("deliveries.id")
     .where(sql<boolean>`endpoint_id = endpoints.id and deliveries.epoch = endpoints.epoch and type <> 'removed'`)
     .where(sql<boolean>`deliveries.${isPending}`);
-/**
- * An endpoint's epoch; null once it is deleted, while a job deletes its rows. Turning it off writes only a new epoch,
- * however many deliveries wait: pending deliveries of older epochs count as skipped.
- */
+/** Null once the endpoint is deleted. Turning it off writes a new epoch: older deliveries count as skipped. */
 const epochOf = (endpoint_id: unknown) =>
   sql<number | null>`(select epoch from endpoints where endpoints.id = ${endpoint_id} and type <> 'removed')`;
 const endpointEpoch = epochOf(sql.ref("deliveries.endpoint_id"));

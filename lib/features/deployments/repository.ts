@@ -138,10 +138,7 @@ export function deploymentsRepository(query: Queries) {
     ),
     setPin: query.pipelined((db, p: Key & { pin: string }) => change(db, p).set({ pin: p.pin })),
     skipDelay: query.pipelined((db, p: Key & { now: string }) => change(db, p).set({ ready_at: p.now }).where(queued)),
-    /**
-     * The project of a repository's newest deployment, into which a push deploys. Reads the index project by project,
-     * so that skipping a project in removal takes one step, however many deployments it has.
-     */
+    /** Reads the index project by project, so that a project in removal takes one step, however large it is. */
     lastOfRepo: query.first((_, p: { organization_id: string; repo: string }) => {
       const its = sql`from deployments where organization_id = ${p.organization_id} and repo = ${p.repo}`;
       return sql<{ project_id: string }>`

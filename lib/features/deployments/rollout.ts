@@ -36,10 +36,7 @@ const eventData = ({ id, project_id, environment, version }: Deployment) => {
 
 export type Rollout = ReturnType<typeof createRollout>;
 
-/**
- * Advances deployments one state at a time, from the stored row, so that they resume there after a crash. Every step is
- * a move of the table of states: of two concurrent moves, the later one changes nothing.
- */
+/** Advances deployments by one move at a time, from the stored row, so that they resume there after a crash. */
 export function createRollout(ports: Ports) {
   const { store, bus, feed, clock, queue, driver, apps, autoRollback, statuses } = ports;
   const deployments = store.using(deploymentsRepository);

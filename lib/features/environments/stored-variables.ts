@@ -90,10 +90,7 @@ export function storedVariables(encryption: Encryption) {
       return keeps ? withinLimits(stored, before) : JSON.stringify(stored);
     },
 
-    /**
-     * The variables of a copy as JSON to store. Variables that only the target has stay. Undefined if these are too
-     * many or too large: each push to a preview copies again, and the template may have had others.
-     */
+    /** Variables that only the target has stay. Undefined if these are too many or too large. */
     copied(
       template: Row<"environments"> | undefined,
       { project_id, name }: EnvironmentKey,

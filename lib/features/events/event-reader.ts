@@ -5,10 +5,7 @@ import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
 import { eventsBatch, eventsRepository, organizationsBatch } from "./repository.ts";
 
-/**
- * Reads the events of all processes from their rows and publishes them in the order of their identifiers within an
- * organization. This is their commit order, whatever the order in which the hints arrive.
- */
+/** Publishes the events of all processes in the order of their commits, however the hints arrive. */
 export function createEventReader(ports: {
   readonly store: Store;
   readonly log: Log;

@@ -1,9 +1,6 @@
 import { type Kind, type MediaSpec, resolutions } from "./inputs.ts";
 
-/**
- * The price in US dollars of an image, or of a second of video, at each named resolution. Any other size costs as much
- * as the next larger named one, or as the largest.
- */
+/** US dollars by named resolution. Any other size costs as much as the next larger one, or the largest. */
 export interface Price {
   readonly per: "image" | "second";
   readonly usd: Readonly<Partial<Record<keyof typeof resolutions, number>>>;

@@ -74,10 +74,7 @@ export function pushesService({ store, clock, endpoints, deployments, rights, pr
     return !byApp || rights.serve(integration.organization_id, repo, tx);
   };
 
-  /**
-   * The source that an integration deploys after a push: the repository and branch of its own configuration. Those of
-   * the push are only compared with it.
-   */
+  /** The repository and branch of its own configuration: those of the push are only compared with it. */
   const orderOf = (integration: Integration, push: Push) => {
     const { repo, branch, environment, project_id, root } = endpoints.configOf(integration) as Record<string, string>;
     if (integration.status !== "active" || !repo || !branch || !environment) return undefined;

@@ -2,10 +2,7 @@ import { sql } from "kysely";
 import type { EnvironmentRange } from "../../kernel/page.ts";
 import { equal, type Queries } from "../../store/query.ts";
 
-/**
- * Received pushes by the code host's delivery id. The `id` begins with the integration; for the connected app, with
- * `app` or an organization.
- */
+/** Received pushes. The `id` begins with the integration; for the connected app with `app` or an organization. */
 export function pushesRepository(query: Queries) {
   return {
     insertOnce: query.change((db, p: { id: string; received_at: string }) =>

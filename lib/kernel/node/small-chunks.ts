@@ -22,11 +22,7 @@ const peerOf = ({ socket, statusCode }: IncomingMessage) =>
 
 export type JoinSmallChunks = ReturnType<typeof createChunkJoiner>;
 
-/**
- * Joins the small chunks of a chunked body, and reads its connection in turn. Call it before the first chunk. Node
- * calls back for each chunk, and reads on while they are taken: a body in chunks of one byte would hold the event loop
- * for seconds. Messages of one joiner take turns: a port has one, and so has the sender of requests.
- */
+/** Joins the small chunks of a body. One by one, as Node passes them on, they would hold the event loop. */
 export function createChunkJoiner() {
   const waiting = new Map<string, Set<Flush>>();
   let isFlushing = false;

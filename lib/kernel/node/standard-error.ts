@@ -35,12 +35,8 @@ function flush(lossOf: (lines: number) => string): void {
 }
 
 /**
- * Writes a line to stderr, after all earlier ones: at once, or with the other lines of this tick. Node would write each
- * line by itself, which takes a sixth of the time of a GET. Only an end that runs no code, such as SIGKILL, loses the
- * lines of its tick.
- *
- * If stderr cannot be written, because its reader has gone or is slow or the disk is full, lines are lost and nothing
- * else. Before the next line that can be written, `lossOf` says how many.
+ * Node would write each line by itself, which takes a sixth of the time of a GET. Lines that cannot be written are lost;
+ * before the next one that can, `lossOf` says how many.
  */
 export function writeLine(line: string, mayWait: boolean, lossOf: (lines: number) => string): void {
   const flushNow = () => flush(lossOf);

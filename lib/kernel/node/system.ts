@@ -2,10 +2,8 @@ import { performance } from "node:perf_hooks";
 import * as timers from "node:timers";
 
 /*
- * The machine's time functions, captured at import. Fake timers of a test runner (`vi.useFakeTimers()`,
- * `jest.useFakeTimers()`, `t.mock.timers.enable()`) replace the globals later, and a service waiting for those would
- * never answer. Imported from Node's modules, because jsdom has no global `setImmediate`, and its `setTimeout` returns
- * a number.
+ * Captured at import: fake timers of test runners replace the globals later, and a service waiting for those would never
+ * answer. jsdom has no global `setImmediate`, and its `setTimeout` returns a number.
  */
 export const { setImmediate } = timers;
 export let { setTimeout, clearTimeout } = timers;

@@ -2,10 +2,7 @@ import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { fileURLToPath } from "node:url";
 
-/**
- * The path that a person means with `~/x`, `file:x`, `file:///x` or `sqlite:x`. A shell expands `~` only at the start of
- * a word, and variables and files have no shell. Any other text stays as it is.
- */
+/** `~/x`, `file:x`, `file:///x` or `sqlite:x`, where no shell expands it. Any other text stays as it is. */
 export function pathOf(text: string): string {
   if (/^~(?=[\\/]|$)/.test(text)) return homedir() + text.slice(1);
   const [, path] = /^(?:file|sqlite3?):(?!\/\/)([^?#]+)$/i.exec(text) ?? [];

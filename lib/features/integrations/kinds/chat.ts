@@ -54,10 +54,7 @@ const escaped = (data: object): Data =>
     ]),
   );
 
-/**
- * Slack refuses messages that have more than 50 blocks, or a section of more than 3,000 characters of escaped text. The
- * limit is one lower, to leave room for the "…" of a shortened notification.
- */
+/** Slack refuses sections of more than 3,000 characters. One less leaves room for the "…" of a notification. */
 const maxSection = 2999;
 /** So that a message does not fill the channel. A failure message of 4,000 characters fits, even escaped. */
 const maxSections = 10;
