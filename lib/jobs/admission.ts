@@ -30,8 +30,8 @@ export function createAdmission<Work extends OfOrganization>(ports: Ports<Work>)
 
   const mayHaveMore = async (tx: Tx | undefined, running: readonly OfOrganization[], organization_id: string) => {
     if (!concurrencyLimit) return true;
-    const own = running.filter((one) => one.organization_id === organization_id).length;
-    return own === 0 || own < (await concurrencyLimit(tx, organization_id));
+    const count = running.filter((one) => one.organization_id === organization_id).length;
+    return count === 0 || count < (await concurrencyLimit(tx, organization_id));
   };
 
   const lastTurn = async (tx: Tx | undefined) => (await turns(tx).last({ queue }))?.organization_id ?? "";

@@ -97,14 +97,14 @@ export function createMover({ clock, runner, storeClock, begun, company = alone 
     }
   };
 
-  let known: number | undefined;
+  let nextAt: number | undefined;
   /** The due time of the next job. A stop at a timer of the code, or at a step, asks the store only if a job was added. */
   const nextJob = async () => {
     if (isChanged) {
       isChanged = false;
-      known = await runner.next();
+      nextAt = await runner.next();
     }
-    return known;
+    return nextAt;
   };
   /** Runs all that is due at this instant, and what it brings about at the same instant. */
   const instant = async (target: number): Promise<number> => {

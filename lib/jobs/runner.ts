@@ -147,7 +147,7 @@ export function createRunner(ports: {
 
   /** Counts a crash for each. Reads the clock in the transaction, because due times move when it is set. */
   const takeBack = async (end: () => string) => {
-    const taken = await store.transaction("rows", async (tx) => {
+    const reclaimed = await store.transaction("rows", async (tx) => {
       const before = end();
       const suspected = await rows(tx).suspected({ before });
       // If no other process shares the rows, the waiting suspects did not end the process, so they are cleared.
@@ -156,7 +156,7 @@ export function createRunner(ports: {
       for (const row of suspected) await rows(tx).hold({ id: row.id, run_at: isoOf(clock.now() + holdOf(row)) });
       return count;
     });
-    if (taken > 0) log.info("jobs of an earlier process were resumed", { jobs: taken });
+    if (reclaimed > 0) log.info("jobs of an earlier process were resumed", { jobs: reclaimed });
   };
 
   return {

@@ -13,9 +13,9 @@ export interface Upcoming {
 const names = ["delivery_id", "deployment_id", "generation_id", "endpoint_id", "id"] as const;
 
 function recordOf(args: string): string | null {
-  const given: unknown = JSON.parse(args);
-  const found = names.map((name) => Object(given)[name]).find((value) => typeof value === "string");
-  return found ?? null;
+  const parsed: unknown = JSON.parse(args);
+  const id = names.map((name) => Object(parsed)[name]).find((value) => typeof value === "string");
+  return id ?? null;
 }
 
 /** The next hundred one-off jobs, earliest first. Leaves out periodic jobs such as the daily clean-up. */

@@ -20,10 +20,10 @@ export function packageFolder(): string {
 /** The text of a file in this package. */
 export const packageFile = (path: string): string => readFileSync(join(packageFolder(), path), "utf8");
 
-let known: string | undefined;
+let cached: string | undefined;
 
 /** The version of this package. */
 export function version(): string {
-  known ??= (JSON.parse(packageFile("package.json")) as { version: string }).version;
-  return known;
+  cached ??= (JSON.parse(packageFile("package.json")) as { version: string }).version;
+  return cached;
 }

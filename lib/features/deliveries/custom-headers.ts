@@ -11,12 +11,12 @@ type Headers = Readonly<Record<string, string>>;
 const maxHeaders = 10;
 
 /** Headers that HTTP or the service sets. */
-const taken =
+const reserved =
   /^(?:host|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|date|via|http2-settings|content-.*|accept-encoding|user-agent|webhook-.*|x-service-.*)$/i;
 
 const name = v.pipe(
   textLike(64, /^[A-Za-z0-9-]+$/, "must be a name of 1 to 64 characters of A-Z, a-z, 0-9 and -"),
-  v.check((text) => !taken.test(text), "is a header that HTTP or the service sets; choose another name"),
+  v.check((text) => !reserved.test(text), "is a header that HTTP or the service sets; choose another name"),
 );
 const value = textLike(
   1024,

@@ -66,11 +66,11 @@ export function createDeliveryApi({ store, clock, ids, queue, endpoints, outbox,
 
     async get(family: Family, caller: Caller, id: string, dlv: string) {
       const endpoint = await endpoints.get(family, caller, id);
-      const found = await find(caller, id, dlv);
-      const [view] = await views(endpoint, [found]);
+      const delivery = await find(caller, id, dlv);
+      const [view] = await views(endpoint, [delivery]);
       const need = `${family}s:write` as const;
       const mayWrite = rolesFor(need).includes(caller.role) && inScope(caller.scopes, need);
-      const request = await sender.request(found, mayWrite);
+      const request = await sender.request(delivery, mayWrite);
       if (!view || !request) throw notFound("delivery");
       return { ...view, request };
     },
@@ -94,10 +94,10 @@ export function createDeliveryApi({ store, clock, ids, queue, endpoints, outbox,
     redeliver: (family: Family, caller: Caller, id: string, dlv: string) =>
       store.transaction(caller, async (tx) => {
         const endpoint = await endpoints.get(family, caller, id, tx);
-        const found = await find(caller, id, dlv, tx);
+        const delivery = await find(caller, id, dlv, tx);
         await queue.add(tx, "deliveries.redeliver", { delivery_id: dlv });
-        const [view] = await views(endpoint, [found], tx);
-        return view ?? { ...found, attempts: [] };
+        const [view] = await views(endpoint, [delivery], tx);
+        return view ?? { ...delivery, attempts: [] };
       }),
 
     /**

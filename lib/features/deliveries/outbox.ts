@@ -116,8 +116,8 @@ export function createOutbox(ports: Ports) {
     /** Whether an active endpoint of any organization receives this event; `*` stands for any event. */
     async hasSubscriber(event: string): Promise<boolean> {
       const types = Object.keys(formats) as Endpoint["type"][];
-      const found = (await Promise.all(types.map((type) => endpointRows().ofType({ type })))).flat();
-      return found.some((one) => one.status === "active" && (event === "*" || subscribesTo(one, event)));
+      const rows = (await Promise.all(types.map((type) => endpointRows().ofType({ type })))).flat();
+      return rows.some((one) => one.status === "active" && (event === "*" || subscribesTo(one, event)));
     },
 
     /** The number of pending deliveries of all organizations, or of one. */

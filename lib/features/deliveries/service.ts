@@ -129,8 +129,8 @@ export function createEndpoints({ store, clock, ids, queue, feed, encryption }: 
 
     /** The code-host integration with this identifier, in any organization, because a push names no organization. */
     async codeHost(id: string, tx?: Tx) {
-      const found = await endpoints(tx).forJob({ id });
-      return found && isCodeHost(found) ? found : undefined;
+      const endpoint = await endpoints(tx).forJob({ id });
+      return endpoint && isCodeHost(endpoint) ? endpoint : undefined;
     },
     codeHosts: () => endpoints().ofType({ type: "code_host" }),
     codeHostsOf,

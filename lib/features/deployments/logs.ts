@@ -87,12 +87,12 @@ export async function* followLogs(
       const deployment = await rows.find({ organization_id, id });
       if (!deployment) throw notFound("deployment");
       const place = { after: last, page: 1, per_page: batch };
-      const found = await rows.logs.rows({ organization_id, deployment_id: id }, place);
-      for (const { seq, ...record } of found.slice(0, batch)) {
+      const entries = await rows.logs.rows({ organization_id, deployment_id: id }, place);
+      for (const { seq, ...record } of entries.slice(0, batch)) {
         last = String(seq);
         yield { id: last, record };
       }
-      if (found.length > batch) continue;
+      if (entries.length > batch) continue;
       if (isTerminal(lifecycle, deployment.status)) return { status: deployment.status };
       if (!(await changes.next())) return undefined;
     }

@@ -203,7 +203,7 @@ export function deploymentsService(ports: Ports) {
 
     /** Deploys the newest release before this deployment again. This deployment does not change. */
     async rollback(caller: Caller, id: string, wait: WaitOptions) {
-      const made = await store.transaction(caller, async (tx) => {
+      const created = await store.transaction(caller, async (tx) => {
         const from = await get(caller, id, tx);
         await projects.forDeployment(tx, caller.organization_id, from.project_id);
         const target = await deployments(tx).releaseBefore(from);
@@ -221,7 +221,7 @@ export function deploymentsService(ports: Ports) {
         const of = { id: new_deployment_id, organization_id, project_id, environment };
         return view(await enqueue(tx, { ...of, ...restored, by: caller }));
       });
-      return wait.seconds ? shownAfter(caller, made.id, wait) : made;
+      return wait.seconds ? shownAfter(caller, created.id, wait) : created;
     },
   };
 }

@@ -115,25 +115,25 @@ const rules = v.pipe(
   documentedAs(documented),
   fields,
   v.rawTransform(({ dataset, addIssue, NEVER }): Source => {
-    const given = dataset.value;
+    const input = dataset.value;
     let broken = false;
-    const refuse = (key: keyof typeof given, message: string) => {
+    const refuse = (key: keyof typeof input, message: string) => {
       broken = true;
       addIssue({
         message,
-        path: [{ type: "object", origin: "value", input: given, key, value: given[key] }],
+        path: [{ type: "object", origin: "value", input, key, value: input[key] }],
       });
     };
     const read = (key: "repo" | "branch" | "tag" | "image_url", rule: Rule, isRequired = false) => {
-      const value = given[key] ?? null;
+      const value = input[key] ?? null;
       const { success, output, issues } = v.safeParse(v.nullable(textWith(rule)), value);
       if (!success) refuse(key, issues[0].message);
-      else if (output === null && isRequired) refuse(key, `is required when type is ${given.type}`);
+      else if (output === null && isRequired) refuse(key, `is required when type is ${input.type}`);
       return success ? output : null;
     };
-    const git = given.type === "git";
+    const git = input.type === "git";
     const source: Source = {
-      type: given.type,
+      type: input.type,
       repo: git ? read("repo", repoRule, true) : null,
       branch: git ? read("branch", refRule) : null,
       tag: git ? read("tag", refRule) : null,

@@ -107,9 +107,9 @@ export function createDomains(ports: Ports) {
     active: (name: string) => rows().activeDomain({ name }),
 
     async ofRange(range: EnvironmentRange, tx?: Tx) {
-      const own = byEnvironment(await rows(tx).domainsOfRange(range));
+      const domainsIn = byEnvironment(await rows(tx).domainsOfRange(range));
       return (environment: string) => {
-        const its = own(environment);
+        const its = domainsIn(environment);
         return its.length > 0 ? { domains: its.map(({ name }) => name), domain_status: its.map(statusOf) } : {};
       };
     },
@@ -137,11 +137,11 @@ export function createDomains(ports: Ports) {
         await rows(tx).removeDomain({ project_id, environment, name });
       }
       for (const name of new Set(names)) {
-        const known = before.find((one) => one.name === name);
-        const status = known?.status === "active" || !mustVerify ? "active" : "pending";
+        const present = before.find((one) => one.name === name);
+        const status = present?.status === "active" || !mustVerify ? "active" : "pending";
         const row = { name, project_id, environment, organization_id, status, reason: null } as const;
-        if (!known) await rows(tx).insertDomain(row);
-        else if (known.status !== status) await rows(tx).setDomainStatus(row);
+        if (!present) await rows(tx).insertDomain(row);
+        else if (present.status !== status) await rows(tx).setDomainStatus(row);
         if (status === "pending") await lookUp(tx, { ...key, name, tries: 0 });
       }
     },
@@ -152,13 +152,13 @@ export function createDomains(ports: Ports) {
       const row = (await rows().domainsOf(key)).find((one) => one.name === name);
       if (row?.status !== "pending") return discard("the domain was removed, or is already active");
       const token = tokenOf(key.organization_id);
-      const found = await textRecords(recordOf(name)).catch((error: Error) => error);
+      const records = await textRecords(recordOf(name)).catch((error: Error) => error);
       const taken = await obstacle(key, name);
-      const isProven = !(found instanceof Error) && found.includes(token);
+      const isProven = !(records instanceof Error) && records.includes(token);
       if (isProven && taken === undefined) return done((tx) => activate(tx, check), key);
       const reason =
-        found instanceof Error
-          ? `the TXT record ${recordOf(name)} could not be looked up: ${found.message}`
+        records instanceof Error
+          ? `the TXT record ${recordOf(name)} could not be looked up: ${records.message}`
           : isProven
             ? (taken ?? "")
             : `no TXT record ${recordOf(name)} with the value ${token} was found`;

@@ -23,7 +23,7 @@ export const stateChanges = { deployment: "deployment.status", generation: "gene
 /** The names that `?events=` of a live stream accepts. */
 export const streamNames = ["*", ...Object.keys(catalog), ...Object.values(stateChanges)];
 
-const known = streamNames.slice(1).join(", ");
+const choices = streamNames.slice(1).join(", ");
 
 /** The id that stands for the beginning: it sorts before every event. */
 export const beforeFirst = `evt_${"0".repeat(26)}`;
@@ -35,7 +35,7 @@ export const streamQuery = v.object({
       v.string("must be one list, separated by commas"),
       v.check(
         (text) => text.split(",").every((name) => streamNames.includes(name.trim())),
-        `must be names separated by commas: * or of ${known}`,
+        `must be names separated by commas: * or of ${choices}`,
       ),
       v.transform((text) => text.replaceAll(/\s/g, "")),
     ),

@@ -35,9 +35,9 @@ export function createAssetLinks({ clock, encryption, origin }: Ports) {
     verify(path: string, query: URLSearchParams): { id: string; remaining_s: number } | undefined {
       const name = path.slice(assetsPath.length);
       const expires = query.get("expires") ?? "";
-      const given = Buffer.from(query.get("signature") ?? "");
+      const signature = Buffer.from(query.get("signature") ?? "");
       const expected = Buffer.from(sign(name, expires));
-      if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined;
+      if (signature.length !== expected.length || !timingSafeEqual(signature, expected)) return undefined;
       const remaining_s = Number(expires) - clock.now() / 1000;
       return remaining_s > 0
         ? { id: name.slice(0, name.lastIndexOf(".")), remaining_s: Math.floor(remaining_s) }

@@ -80,7 +80,7 @@ function sizeOf(kind: Kind, { aspect_ratio, resolution }: Inputs): { width: numb
 }
 
 function pairOf(value: unknown, pattern: RegExp): [number, number] | undefined {
-  const found = typeof value === "string" ? pattern.exec(value) : undefined;
-  const [a, b] = [Number(found?.[1]), Number(found?.[2])];
+  const match = typeof value === "string" ? pattern.exec(value) : undefined;
+  const [a, b] = [Number(match?.[1]), Number(match?.[2])];
   return a > 0 && b > 0 ? [a, b] : undefined;
 }

@@ -27,22 +27,22 @@ export function createModelDrivers({
 }) {
   const driver = given ?? makeDefault();
   const named = new Map(backends.map((backend) => [backend.model.id, backend]));
-  const known = [...new Set([...models.map(({ id }) => id), ...named.keys()])];
+  const accepted = [...new Set([...models.map(({ id }) => id), ...named.keys()])];
   const of = (id: string): ModelDriver => named.get(id) ?? { model: modelOf(id), driver, ordersOnce: false };
   return {
     of,
 
     /** The model with this id. Throws `validation_failed` if it cannot run with these inputs. */
     check(id: string, inputs: Readonly<Record<string, unknown>>): Model {
-      if (unknownModels === "strict" && !known.includes(id))
-        throw invalid("model", `must be one of ${known.join(", ")}`);
+      if (unknownModels === "strict" && !accepted.includes(id))
+        throw invalid("model", `must be one of ${accepted.join(", ")}`);
       if (named.has(id) && !inputs["prompt"]) throw invalid("prompt", "is required");
       return of(id).model;
     },
 
     async close() {
-      const own = new Set([...backends.map((backend) => backend.driver), ...(given ? [] : [driver])]);
-      await Promise.all([...own].map((one) => one.close?.()));
+      const drivers = new Set([...backends.map((backend) => backend.driver), ...(given ? [] : [driver])]);
+      await Promise.all([...drivers].map((one) => one.close?.()));
     },
   };
 }

@@ -66,8 +66,8 @@ const byId = new Map(models.map((model) => [model.id, model]));
 
 /** An unknown model makes videos if its id contains "video", and costs as much as the standard one. */
 export function modelOf(id: string): Model {
-  const known = byId.get(id);
-  if (known) return known;
+  const listed = byId.get(id);
+  if (listed) return listed;
   const kind = /video/i.test(id) ? "video" : "image";
   const price = models.find((model) => model.kind === kind)?.price ?? { per: "image", usd: {} };
   return { id, kind, summary: "A model that is not known here", input: openInput, price };

@@ -180,9 +180,11 @@ export function generationsService(ports: Ports) {
       const row = await generations().byId({ id });
       if (!row?.content_type || row.bytes === null || row.etag === null) return undefined;
       const { content_type: type, bytes: size, etag } = row;
-      const found = await assets.size(id);
-      if (found !== size) {
-        const cause = new Error(`the file of ${id} has ${found ?? "no"} bytes, and had ${size} when it was stored`);
+      const sizeOnDisk = await assets.size(id);
+      if (sizeOnDisk !== size) {
+        const cause = new Error(
+          `the file of ${id} has ${sizeOnDisk ?? "no"} bytes, and had ${size} when it was stored`,
+        );
         throw new Problem("not_found", "this file is lost: it is missing on the service's disk, or was changed there", {
           cause,
         });

@@ -138,7 +138,7 @@ export function previewsService(ports: Ports) {
       if (project_id === undefined) return undefined;
 
       const environment = `pr-${number}`;
-      const told = { integration_id, environment };
+      const preview = { integration_id, environment };
       const place = { organization_id, project_id, environment };
       const row: PreviewRow = {
         ...{ integration_id, number, ...place, repo, url, commit_id: commit, changed_at },
@@ -153,7 +153,9 @@ export function previewsService(ports: Ports) {
         const isOpen = before?.status === "open";
         if (isOpen) await endAudited(before);
         await put(tx, { ...row, ...(before && { project_id: before.project_id }), status: "closed" });
-        return isOpen ? { ...told, deployment_id: null, message: "the preview has ended with its request" } : undefined;
+        return isOpen
+          ? { ...preview, deployment_id: null, message: "the preview has ended with its request" }
+          : undefined;
       }
       if (!isOn || !project || source === null || (before && isUnchanged(before, request, row))) return undefined;
 
@@ -161,21 +163,21 @@ export function previewsService(ports: Ports) {
       if (before?.status === "open" && !isOurs) await endAudited(before);
       if (!isOurs && (await environments.exists(tx, place))) {
         const message = `the project already has an environment ${environment}, made by a person or another integration; delete it, and push again`;
-        return { ...told, deployment_id: null, message };
+        return { ...preview, deployment_id: null, message };
       }
       if (!(await environments.copy(tx, place, template, { secrets: !isFork, root }))) {
         const message = `${environment} has over ${maxVariables} variables, or over 1 MiB of them, that ${template} does not have; remove some, and push again`;
-        return { ...told, deployment_id: null, message };
+        return { ...preview, deployment_id: null, message };
       }
       await recordChange?.(tx, { organization_id, action: "environments.put", target: project_id });
       await put(tx, row);
       await endLater(tx, row);
       if (isFork) {
         const message = `the request comes from a fork: it waits until a member deploys ${source}, branch ${branch}, to ${environment}`;
-        return { ...told, deployment_id: null, message };
+        return { ...preview, deployment_id: null, message };
       }
       const order = { project_id, repo, branch, tag: null, commit, environment };
-      return { ...told, deployment_id: (await deployments.push(tx, organization_id, order, codeHostHook)) ?? null };
+      return { ...preview, deployment_id: (await deployments.push(tx, organization_id, order, codeHostHook)) ?? null };
     },
 
     /** The job `previews.end`: ends a preview after its lifetime without a deployment, or with its integration. */

@@ -45,7 +45,7 @@ type OwnPush = Pick<Push, "repo" | "paths"> & { readonly branch: string; readonl
 type Deployed = Parameters<DeploymentsService["push"]>[2] & { readonly project_id: string };
 
 /** A push to a repository of this service: its pusher may deploy. */
-const own = (by: Caller): PushOrigin => ({ id: undefined, delivery: undefined, signed: true, byApp: false, by });
+const ofPusher = (by: Caller): PushOrigin => ({ id: undefined, delivery: undefined, signed: true, byApp: false, by });
 
 interface Ports extends Pick<Core, "store" | "clock"> {
   readonly endpoints: Endpoints;
@@ -104,9 +104,9 @@ export function pushesService({ store, clock, endpoints, deployments, rights, pr
   return {
     /** Finds the integration that a hook is posted to, with its secret, if any; undefined if there is none. */
     async target(id: string) {
-      const found = await endpoints.codeHost(id);
-      if (!found) return undefined;
-      return { organization_id: found.organization_id, secret: endpoints.settingsOf(found).secrets.secret };
+      const integration = await endpoints.codeHost(id);
+      if (!integration) return undefined;
+      return { organization_id: integration.organization_id, secret: endpoints.settingsOf(integration).secrets.secret };
     },
 
     /**
@@ -161,7 +161,7 @@ export function pushesService({ store, clock, endpoints, deployments, rights, pr
         const push: Push = { repo, to: { branch, commit }, paths };
         const created: Created[] = [];
         for (const id of integrations) {
-          const served = await serve(tx, id, push, own(caller));
+          const served = await serve(tx, id, push, ofPusher(caller));
           if (served?.deployment_id) created.push({ integration_id: id, deployment_id: served.deployment_id });
         }
         return created;

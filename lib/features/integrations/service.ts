@@ -81,10 +81,10 @@ export function integrationsService({ store, endpoints, outbound, projects, plan
     for (const [key, redacted] of Object.entries(shown)) {
       if (merged[key] === redacted || merged[key] === undefined) merged[key] = moves ? undefined : secrets[key];
     }
-    const given = v.safeParse(optionalHeaders, merged.headers, { abortEarly: true });
-    if (typeOf(before) === "custom" && given.success) {
+    const headers = v.safeParse(optionalHeaders, merged.headers, { abortEarly: true });
+    if (typeOf(before) === "custom" && headers.success) {
       const place = { field: "config.headers", from: String(stored.url), to: String(merged.url) };
-      merged.headers = keptHeaders(given.output, secrets, place);
+      merged.headers = keptHeaders(headers.output, secrets, place);
     }
     return merged;
   };

@@ -47,9 +47,9 @@ export function invitationsService(ports: Ports) {
   const isPending = (row: Row<"invitations">) => row.expires_at > clock.iso();
 
   const pendingWith = async (token: string, tx?: Tx) => {
-    const found = await invitations(tx).withToken({ token_hash: hashOf(token) });
-    if (!found || !isPending(found)) throw new Problem("not_found", "no pending invitation has this token");
-    return found;
+    const invitation = await invitations(tx).withToken({ token_hash: hashOf(token) });
+    if (!invitation || !isPending(invitation)) throw new Problem("not_found", "no pending invitation has this token");
+    return invitation;
   };
 
   /** The first key of an invitee has the scopes of the sender's key; a person without a key has every scope. */
@@ -101,8 +101,8 @@ export function invitationsService(ports: Ports) {
         if (before) await invitations(tx).remove(before);
         const { token, ...sent } = renewal(caller);
         const [id, email_folded] = [ids.next("inv"), foldCase(email)];
-        const made = { id, organization_id, email, email_folded, role, ...sent };
-        const row = { ...made, ...(await sendMail(tx, caller, made, token)) };
+        const invitation = { id, organization_id, email, email_folded, role, ...sent };
+        const row = { ...invitation, ...(await sendMail(tx, caller, invitation, token)) };
         await invitations(tx).insert(row);
         const { expires_at } = row;
         await bus.announce(tx, organization_id, "user.invited", { invitation_id: id, email, role, expires_at });
@@ -137,16 +137,16 @@ export function invitationsService(ports: Ports) {
       // Before the transaction: this finds the organization, and an invalid token need not wait for a lock.
       const { organization_id } = await pendingWith(token);
       return store.transaction({ ...caller, organization_id }, async (tx) => {
-        const found = await pendingWith(token, tx);
-        const { email, role } = found;
-        await invitations(tx).remove(found);
-        publish(tx, found);
+        const invitation = await pendingWith(token, tx);
+        const { email, role } = invitation;
+        await invitations(tx).remove(invitation);
+        publish(tx, invitation);
         const user = await users.insert(tx, organization_id, { name, email, role });
         const { key } = await keys.insert(tx, {
           organization_id,
           user_id: user.id,
           name: "first key",
-          scopes: JSON.parse(found.scopes) as string[],
+          scopes: JSON.parse(invitation.scopes) as string[],
         });
         return { ...user, api_key: key };
       });
@@ -154,11 +154,11 @@ export function invitationsService(ports: Ports) {
 
     /** Removes the invitation to an address whose owner became a member in another way. */
     async withdraw(tx: Tx, organization_id: string, email: string) {
-      const found = await invitations(tx).toEmail({ organization_id, email_folded: foldCase(email) });
-      if (!found) return;
-      await withdraw(tx, organization_id, found.mail_id, "the person became a member in another way");
-      await invitations(tx).remove(found);
-      publish(tx, found);
+      const invitation = await invitations(tx).toEmail({ organization_id, email_folded: foldCase(email) });
+      if (!invitation) return;
+      await withdraw(tx, organization_id, invitation.mail_id, "the person became a member in another way");
+      await invitations(tx).remove(invitation);
+      publish(tx, invitation);
     },
 
     /** Expires the open invitations of a person who leaves, so that others may invite the addresses again. */
@@ -182,8 +182,8 @@ export function invitationsService(ports: Ports) {
     },
 
     async mailed(tx: Tx, organization_id: string, mail_id: string, result: MailResult) {
-      const found = await invitations(tx).mailed({ organization_id, mail_id, ...result });
-      if (found) publish(tx, { organization_id, id: found.id });
+      const invitation = await invitations(tx).mailed({ organization_id, mail_id, ...result });
+      if (invitation) publish(tx, { organization_id, id: invitation.id });
     },
 
     async prune() {

@@ -103,11 +103,11 @@ export function createIdentities({ store, feed, clock }: Ports) {
     /** The caller of a bearer token; undefined if the token is invalid for any reason. */
     identify(token: string, tx?: Tx): Identity | undefined | Promise<Identity | undefined> {
       if (tx) return read(token, tx);
-      const found = known.get(token);
-      if (found instanceof Promise) return found;
-      if (!found?.isCurrent()) return readAfterTick(token);
-      noteUse(found);
-      return found;
+      const cached = known.get(token);
+      if (cached instanceof Promise) return cached;
+      if (!cached?.isCurrent()) return readAfterTick(token);
+      noteUse(cached);
+      return cached;
     },
 
     /** The id of a token's key, if the key is currently valid. Does not count as a use. */

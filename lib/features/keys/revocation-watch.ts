@@ -34,13 +34,13 @@ export function createKeyWatch(ports: {
   };
 
   const check = async (token: string) => {
-    const found = await identify(token);
+    const identity = await identify(token);
     const watched = keys.get(token);
     if (!watched) return;
     watched.cancelAlarm();
-    if (found) {
-      watched.user_id = found.caller.user_id;
-      const { expires_at } = found;
+    if (identity) {
+      watched.user_id = identity.caller.user_id;
+      const { expires_at } = identity;
       watched.cancelAlarm =
         expires_at === null ? () => {} : clock.alarm(Date.parse(expires_at), () => checkSoon(token));
       return;

@@ -56,9 +56,9 @@ export function createSessions({ store, feed, clock, random, keys }: Ports) {
       if (!owner) return undefined;
       return store.transaction({ organization_id: owner.organization_id }, async (tx) => {
         // The key may have been revoked since.
-        const found = await keys.identify(key, tx);
-        if (!found) return undefined;
-        const { organization_id, user_id, key_id: api_key_id } = found.caller;
+        const identity = await keys.identify(key, tx);
+        if (!identity) return undefined;
+        const { organization_id, user_id, key_id: api_key_id } = identity.caller;
         return insert(tx, { organization_id, user_id, api_key_id });
       });
     },

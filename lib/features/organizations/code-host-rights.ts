@@ -39,8 +39,8 @@ export function codeHostRights({ store, codeHost }: Ports) {
 
     async serve(organization_id: string, repo: string, tx?: Tx): Promise<boolean> {
       if (!named) return isOnly(organization_id, tx);
-      const found = await organizations(tx).find({ id: organization_id });
-      const globs = named.get(found?.name_folded ?? "") ?? [];
+      const organization = await organizations(tx).find({ id: organization_id });
+      const globs = named.get(organization?.name_folded ?? "") ?? [];
       return globs.some((glob) => matchesGlob(glob, foldCase(repo)));
     },
 

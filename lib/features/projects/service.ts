@@ -171,17 +171,17 @@ export function projectsService(ports: Ports) {
     /** The given project, or else the organization's only one. Undefined if it is archived. */
     async forPush(tx: Tx, organization_id: string, id: string | undefined) {
       const two = await projects(tx).newestTwo({ organization_id });
-      const found =
+      const project =
         id === undefined ? (two.length === 1 ? two[0] : undefined) : await projects(tx).find({ organization_id, id });
-      return found?.status === "active" ? found : undefined;
+      return project?.status === "active" ? project : undefined;
     },
 
     /** The project for a new deployment. Throws `not_found` and `project_archived`. */
     async forDeployment(tx: Tx, organization_id: string, id: string) {
-      const found = await get(organization_id, id, tx);
-      if (found.status === "archived")
+      const project = await get(organization_id, id, tx);
+      if (project.status === "archived")
         throw new Problem("project_archived", "the project is archived; unarchive it before deploying");
-      return found;
+      return project;
     },
   };
 }

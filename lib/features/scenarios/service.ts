@@ -95,11 +95,11 @@ export function scenariosService({ store, ids, log, takesDeployments }: Ports) {
     async take(tx: Tx, kind: Kind, work: WorkFields): Promise<string | null> {
       await tx.lockLimit("scenarios");
       const left = (await list(tx)).filter(hasUsesLeft);
-      const found =
+      const scenario =
         left.find(({ next }) => next === kind) ?? left.find((one) => one.next === null && matchesWork(kind, work, one));
-      if (!found) return null;
-      await scenarios(tx).use(found);
-      return JSON.stringify(found.outcome);
+      if (!scenario) return null;
+      await scenarios(tx).use(scenario);
+      return JSON.stringify(scenario.outcome);
     },
   };
 }

@@ -51,10 +51,10 @@ export function descendantsOf(pid: number, all = processesOrNone()): ProcessEntr
     if (siblings) siblings.push(one);
     else children.set(one.parent, [one]);
   }
-  const found = [...(children.get(pid) ?? [])];
+  const descendants = [...(children.get(pid) ?? [])];
   // Goes on with those that it adds.
-  for (const one of found) found.push(...(children.get(one.pid) ?? []));
-  return found;
+  for (const one of descendants) descendants.push(...(children.get(one.pid) ?? []));
+  return descendants;
 }
 
 /** The ids of a process: on this machine, then in each sandbox around it, the innermost last. */

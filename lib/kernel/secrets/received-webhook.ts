@@ -37,8 +37,8 @@ export function receivedHeader(given: ReceivedHeader, name: string): string | un
   if (given === null || given === undefined || typeof given === "string") return given ?? undefined;
   if (isList(given)) return given.length === 1 ? given[0] : undefined;
   if (typeof given.get === "function") return given.get(name) ?? undefined;
-  const found = Object.entries(given).filter(([key]) => key.toLowerCase() === name);
-  return found.length === 1 ? receivedHeader(found[0]?.[1], name) : undefined;
+  const matches = Object.entries(given).filter(([key]) => key.toLowerCase() === name);
+  return matches.length === 1 ? receivedHeader(matches[0]?.[1], name) : undefined;
 }
 
 const isList = (given: object): given is readonly string[] => Array.isArray(given);

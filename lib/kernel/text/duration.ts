@@ -8,9 +8,9 @@ export function parseDuration(text: unknown): number | undefined {
   part.lastIndex = 0;
   if (typeof text !== "string" || text.length === 0 || text.length > 64) return undefined;
   while (part.lastIndex < text.length) {
-    const found = part.exec(text);
-    if (!found) return undefined;
-    total += Number(found[1]) * units[found[2] as keyof typeof units];
+    const match = part.exec(text);
+    if (!match) return undefined;
+    total += Number(match[1]) * units[match[2] as keyof typeof units];
   }
   return Number.isSafeInteger(Math.round(total)) ? Math.round(total) : undefined;
 }
