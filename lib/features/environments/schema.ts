@@ -12,26 +12,22 @@ export const environmentName = textLike(
   "must be 1 to 64 of A-Z, a-z, 0-9, dot, underscore and hyphen, but not . or ..",
 );
 
-const isAnyGiven = (changes: object) => Object.values(changes).some((one) => one !== undefined);
-
-const anyIsNeeded = "is required if no other field is given";
+const isAnyGiven = <T extends object>() =>
+  v.check<T, string>(
+    (changes) => Object.values(changes).some((one) => one !== undefined),
+    "is required if no other field is given",
+  );
 
 /** Replaces all variables. */
 export const environmentChanges = v.pipe(
   v.object({ ...otherFields, variables: v.optional(allVariables) }),
-  v.forward(
-    v.check((changes) => isAnyGiven(changes), anyIsNeeded),
-    ["variables"],
-  ),
+  v.forward(isAnyGiven(), ["variables"]),
 );
 
 /** Sets and removes single variables. */
 export const environmentPatch = v.pipe(
   v.object({ ...otherFields, variables: v.optional(singleVariables) }),
-  v.forward(
-    v.check((changes) => isAnyGiven(changes), anyIsNeeded),
-    ["variables"],
-  ),
+  v.forward(isAnyGiven(), ["variables"]),
 );
 
 const preview = field(
