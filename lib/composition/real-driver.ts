@@ -5,12 +5,12 @@ import type { DeploymentDriver } from "../drivers/deployment/contract.ts";
 import { closedOutbound } from "../drivers/outbound/closed-outbound.ts";
 import { createOutbound } from "../drivers/outbound/outbound.ts";
 import { reachOf } from "../platform/box/network.ts";
-import { createEngineDriver } from "../platform/containers/containers.ts";
-import { createProcessDriver } from "../platform/process/process.ts";
+import { createEngineRuntime } from "../platform/containers/containers.ts";
+import { createProcessRuntime } from "../platform/process/process.ts";
 import { createRepositories } from "../platform/repositories/repositories.ts";
+import { createRuntimeDriver } from "../platform/runtime/driver.ts";
 import type { CodeHost } from "../platform/runtime/git-command.ts";
 import type { GitGroup } from "../platform/runtime/limited-git.ts";
-import { createRuntimeList } from "../platform/runtime/runtime-list.ts";
 import { temporaryFolder } from "../platform/runtime/temporary-folder.ts";
 import { dataFolderFor } from "../store/data-files.ts";
 import { repositoryFolderFor } from "../store/repository-files.ts";
@@ -64,10 +64,10 @@ function driverOf(
     limits: { timeout_ms: buildTimeout, memory_bytes: buildMemory, disk_bytes: buildDisk },
   };
   const network = strict ? closedOutbound : createOutbound({ mode, allow: outbound.allow });
-  const made = runtime.map((name) =>
+  const kinds = runtime.map((name) =>
     name === "engine"
-      ? createEngineDriver(folder, { registries, outbound: network, isLasting, ...common })
-      : createProcessDriver(folder, {
+      ? createEngineRuntime(folder, { registries, outbound: network, isLasting, ...common })
+      : createProcessRuntime(folder, {
           isolation: deployments.isolation,
           users: deployments.users,
           reach: reachOf(deployments.reach, outbound.allow),
@@ -76,5 +76,5 @@ function driverOf(
           ...common,
         }),
   );
-  return createRuntimeList(made);
+  return createRuntimeDriver(kinds);
 }

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { simulatedDeployments } from "../../lib/drivers/deployment/simulated.ts";
 import type { SimulatedOutcome } from "../../lib/index.ts";
-import { createProcessDriver } from "../../lib/platform/process/process.ts";
+import { createProcessRuntime } from "../../lib/platform/process/process.ts";
+import { createRuntimeDriver } from "../../lib/platform/runtime/driver.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 import { type Files, repositories } from "../helpers/repositories.ts";
 import { noSandbox, processesOf } from "../helpers/running-apps.ts";
@@ -59,17 +60,19 @@ function processMember(t: TestContext, isolation: "bubblewrap" | "none"): Member
   const limits = { timeout_ms: 60_000, memory_bytes: 2 ** 30, disk_bytes: 2 ** 30 };
   return {
     open: () =>
-      createProcessDriver(folder, {
-        users: { first: 1_879_048_192, count: 65_536 },
-        reach: { ports: [], networks: [] },
-        isolation,
-        limits,
-        codeHost: { url: "", repos: repos.root },
-        appMemory_bytes: 2 ** 30,
-        healthTimeout_ms: 60_000,
-        dataLimit_bytes: 1024 ** 3,
-        scratch_bytes: 2 ** 20,
-      }),
+      createRuntimeDriver([
+        createProcessRuntime(folder, {
+          users: { first: 1_879_048_192, count: 65_536 },
+          reach: { ports: [], networks: [] },
+          isolation,
+          limits,
+          codeHost: { url: "", repos: repos.root },
+          appMemory_bytes: 2 ** 30,
+          healthTimeout_ms: 60_000,
+          dataLimit_bytes: 1024 ** 3,
+          scratch_bytes: 2 ** 20,
+        }),
+      ]),
     source(kind, version = "one") {
       repos.commit(`acme/${kind}`, filesOf[kind](version));
       return { ...git("main"), repo: `acme/${kind}` };

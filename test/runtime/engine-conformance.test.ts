@@ -2,7 +2,8 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { createOutbound } from "../../lib/drivers/outbound/outbound.ts";
-import { createEngineDriver } from "../../lib/platform/containers/containers.ts";
+import { createEngineRuntime } from "../../lib/platform/containers/containers.ts";
+import { createRuntimeDriver } from "../../lib/platform/runtime/driver.ts";
 import { containerEngine, type Kind as EngineKind, kinds, lacking } from "../helpers/container-engine.ts";
 import { answering, type ImageParts, registry } from "../helpers/image-registry.ts";
 import { temporaryFolder } from "../helpers/program.ts";
@@ -39,16 +40,18 @@ async function engineMember(t: TestContext, of: EngineKind): Promise<Member> {
   t.after(outbound.close);
   return {
     open: () =>
-      createEngineDriver(folder, {
-        outbound,
-        registries: {},
-        codeHost: { url: "", repos: repos.root },
-        appMemory_bytes: 2 ** 28,
-        scratch_bytes: 2 ** 28,
-        healthTimeout_ms: 60_000,
-        limits: { timeout_ms: 60_000, memory_bytes: 2 ** 30, disk_bytes: 2 ** 30 },
-        isLasting: true,
-      }),
+      createRuntimeDriver([
+        createEngineRuntime(folder, {
+          outbound,
+          registries: {},
+          codeHost: { url: "", repos: repos.root },
+          appMemory_bytes: 2 ** 28,
+          scratch_bytes: 2 ** 28,
+          healthTimeout_ms: 60_000,
+          limits: { timeout_ms: 60_000, memory_bytes: 2 ** 30, disk_bytes: 2 ** 30 },
+          isLasting: true,
+        }),
+      ]),
     source(kind, version = "one") {
       const image = images[kind];
       if (image) {

@@ -13,7 +13,6 @@ test("A schedule gets the variables that the language of its release needs", asy
   const folder = temporaryFolder(t);
   const releases = createReleases(join(folder, "releases"));
   const release = idOf(1);
-  await releases.create(release);
   const variables = { PYTHONUNBUFFERED: "1", COLOUR: "red" };
   const stored = {
     commit: "c",
@@ -26,7 +25,7 @@ test("A schedule gets the variables that the language of its release needs", asy
     bytes: 0,
   };
   const rest = { hasInstalled: true, isPruned: false, missing: [], workers: [], schedules: [] };
-  await releases.complete(release, { ...stored, ...rest, variables });
+  const whole = { ...stored, ...rest, variables };
   let given: Box | undefined;
   const child = { pid: undefined, ended: Promise.resolve({ code: 0, signal: null }), ending: undefined };
   const start = (_: string, box: Box) => {
@@ -40,7 +39,7 @@ test("A schedule gets the variables that the language of its release needs", asy
   const source = { type: "git", repo: "acme/web", branch: null, tag: null, image_url: null } as const;
   const app = { ...workOf(release, source), release, variables: { COLOUR: "blue" } };
   const job = { name: "job", cron: "* * * * *", command: "python job.py", timeout_s: 1 };
-  assert.deepEqual(await instances.command(app, job, () => {}, []), { exit_code: 0, reason: undefined });
+  assert.deepEqual(await instances.command(app, whole, job, () => {}, []), { exit_code: 0, reason: undefined });
   const { PYTHONUNBUFFERED, COLOUR } = given?.env ?? {};
   assert.deepEqual([PYTHONUNBUFFERED, COLOUR], ["1", "blue"]);
 });

@@ -1,23 +1,23 @@
 import { setMaxListeners } from "node:events";
 import { join } from "node:path";
+import type { Kept } from "../../drivers/deployment/contract.ts";
 import type { Outbound } from "../../drivers/outbound/outbound.ts";
 import { AbortController } from "../../kernel/node/web.ts";
-import { createBackgroundSteps } from "../runtime/background-steps.ts";
 import type { BuildLimits } from "../runtime/build-limits.ts";
 import { createDataFolders } from "../runtime/data-folders.ts";
+import type { Release, RuntimeKind } from "../runtime/driver.ts";
 import { createGit } from "../runtime/git.ts";
 import type { CodeHost } from "../runtime/git-command.ts";
 import { removeLeftovers } from "../runtime/leftovers.ts";
 import type { GitGroup } from "../runtime/limited-git.ts";
 import { createProjectCaches } from "../runtime/project-caches.ts";
 import { createReleases } from "../runtime/releases.ts";
-import type { RuntimeDriver } from "../runtime/runtime-list.ts";
 import { connectEngine, type Engine } from "./connect.ts";
 import { createEngineInstances, type EngineInstances, type Running } from "./container-instances.ts";
 import { type Containers, createContainers, labels } from "./container-settings.ts";
 import type { Registries } from "./credentials.ts";
 import { besideOf } from "./image-settings.ts";
-import { createImages, type Images } from "./images.ts";
+import { createImages, type Image, type Images } from "./images.ts";
 import { goneFolders, namesOf, removeAll } from "./ownership.ts";
 import { makeRelease, pullsIn, type ReleasePorts } from "./releases.ts";
 
@@ -50,10 +50,10 @@ interface Begun {
 }
 
 /** Runs images as containers of an engine. `folder` identifies this service's containers and holds its notes about them. */
-export function createEngineDriver(
+export function createEngineRuntime(
   folder: string,
   { codeHost, registries, outbound, limits, isLasting, buildVariables = {}, ...settings }: EngineSettings,
-): RuntimeDriver {
+): RuntimeKind {
   const names = namesOf(folder);
   const caches = createProjectCaches(join(folder, "engine/cache"));
   /** Aborted when this process ends; its containers keep running. */
@@ -68,119 +68,93 @@ export function createEngineDriver(
     return begun;
   };
 
-  const discard = async (release: string) => {
-    const { containers, images } = ports();
-    await containers.removed();
-    await images.remove(release);
+  /** The containers of live releases that still run. All others are removed. */
+  const runningIn = async (containers: Containers, kept: Kept): Promise<Set<Running>> => {
+    const left = new Set<Running>();
+    for (const { id, isRunning, labels: its } of await containers.list(names.label)) {
+      const live = await kept.live(its[labels.deployment] ?? "");
+      const isSame = (one: Running) =>
+        [labels.deployment, labels.beside].every((name) => one.labels[name] === its[name]);
+      // After a restart, no code waits for the command of a schedule.
+      const isOver = !isRunning || (its[labels.beside] ?? "").startsWith("schedule ") || [...left].some(isSame);
+      if (live && !isOver) left.add({ id, labels: its, since_s: live.since_ms / 1000 });
+      else await containers.remove(id);
+    }
+    return left;
   };
 
-  const steps = createBackgroundSteps({
-    pinned: "image",
-
-    async releaseOf(order, wanted, run) {
-      const { images, release } = ports();
-      const stored = wanted === null ? undefined : await images.find(wanted);
-      if (stored && wanted !== null)
-        return { name: wanted, image: stored, pin: order.pin, isNew: false, ...besideOf(stored) };
-      const { image, pin } = await makeRelease(order, run, release);
-      return { name: order.deployment_id, image, pin, isNew: true, ...besideOf(image) };
-    },
-
-    start(app, { image }, run) {
+  const releaseOf = (name: string, image: Image, pin?: string): Release => ({
+    name,
+    ...(pin !== undefined && { pin }),
+    ...besideOf(image),
+    start(app, run) {
       run.log({ level: "info", message: "Starting a container" });
       return ports().instances.start(app, image, run);
     },
-
-    discard,
+    command: (app, schedule, take, signals) => ports().instances.command(app, image, schedule, take, signals),
   });
 
   return {
-    delay: () => 0,
+    name: "engine",
 
-    step: steps.step,
+    // Only a fetched repository shows whether it has a Dockerfile.
+    refuses: () => undefined,
 
-    runtime: {
-      name: "engine",
+    detail: () => `engine, with ${ports().engine.name}`,
 
-      // Only a fetched repository shows whether it has a Dockerfile.
-      refuses: () => undefined,
+    async begin(kept) {
+      const engine = await connectEngine();
+      const { api } = engine;
+      const containers = createContainers(api);
+      const images = createImages(api, names.repository, pullsIn(folder));
+      await images.removeInterrupted();
+      const left = await runningIn(containers, kept);
+      for (const gone of await goneFolders(api)) {
+        const its = namesOf(gone);
+        await removeAll(api, containers, its, createImages(api, its.repository, pullsIn(gone)));
+      }
+      const common = { engine, containers, data, names, left, detaching: detaching.signal };
+      const instances = createEngineInstances({ ...common, ...settings });
+      const host = { ...codeHost, mayFetch: kept.mayFetch };
+      const git = createGit(join(folder, "engine/git"), caches.folder, host, settings.gitGroup);
+      const sources = createReleases(join(folder, "engine/sources"));
+      await removeLeftovers(sources, async () => false, kept.warn);
+      const given = { registries, outbound, limits, folder, variables: buildVariables };
+      begun = { engine, containers, images, release: { engine, api, images, git, sources, ...given }, instances };
+    },
 
-      detail: () => `engine, with ${ports().engine.name}`,
+    async find(name) {
+      const image = await ports().images.find(name);
+      return image && releaseOf(name, image);
+    },
 
-      stores: async (release) => (await ports().images.find(release)) !== undefined,
+    async build(order, run) {
+      const { image, pin } = await makeRelease(order, run, ports().release);
+      return releaseOf(order.deployment_id, image, pin);
+    },
 
-      async begin(kept) {
-        const engine = await connectEngine();
-        const { api } = engine;
-        const containers = createContainers(api);
-        const images = createImages(api, names.repository, pullsIn(folder));
-        const left = new Set<Running>();
-        await images.removeInterrupted();
-        for (const { id, isRunning, labels: its } of await containers.list(names.label)) {
-          const live = await kept.live(its[labels.deployment] ?? "");
-          const isSame = (one: Running) =>
-            [labels.deployment, labels.beside].every((name) => one.labels[name] === its[name]);
-          // After a restart, no code waits for the command of a schedule.
-          const isOver = !isRunning || (its[labels.beside] ?? "").startsWith("schedule ") || [...left].some(isSame);
-          if (live && !isOver) left.add({ id, labels: its, since_s: live.since_ms / 1000 });
-          else await containers.remove(id);
-        }
-        await removeLeftovers(images, kept.release, kept.warn);
-        for (const gone of await goneFolders(api)) {
-          const its = namesOf(gone);
-          await removeAll(api, containers, its, createImages(api, its.repository, pullsIn(gone)));
-        }
-        const instances = createEngineInstances({
-          engine,
-          containers,
-          data,
-          names,
-          left,
-          detaching: detaching.signal,
-          ...settings,
-        });
-        const host = { ...codeHost, mayFetch: kept.mayFetch };
-        const git = createGit(join(folder, "engine/git"), caches.folder, host, settings.gitGroup);
-        const sources = createReleases(join(folder, "engine/sources"));
-        await removeLeftovers(sources, async () => false, kept.warn);
-        await removeLeftovers(caches, kept.project, kept.warn);
-        if (kept.environment) await data.removeGone(kept.environment);
-        const common = { registries, outbound, limits, folder, variables: buildVariables };
-        begun = { engine, containers, images, release: { engine, api, images, git, sources, ...common }, instances };
-      },
+    releases() {
+      const { containers, images } = ports();
+      return {
+        names: images.names,
+        async remove(release) {
+          await containers.removed();
+          await images.remove(release);
+        },
+      };
+    },
 
-      abandon: steps.abandon,
+    caches,
+    data,
 
-      take: steps.take,
-
-      start: steps.start,
-
-      discard,
-
-      async command(app, schedule, take, signal) {
-        const { image } = await steps.release(app);
-        return ports().instances.command(app, image, schedule, take, [signal, steps.signal]);
-      },
-
-      dataBytes: data.bytes,
-
-      retireData: data.retire,
-
-      async forget(project_id, environment) {
-        await caches.remove(project_id, environment);
-        await data.remove(project_id, environment);
-      },
-
-      async close(drained) {
-        await steps.close(drained);
-        await begun?.instances.endCommands(closingGrace_ms);
-        if (begun && !isLasting) {
-          const { engine, images, instances } = begun;
-          await instances.stopAll(closingGrace_ms);
-          await removeAll(engine.api, createContainers(engine.api), names, images).catch(() => {});
-        }
-        detaching.abort();
-      },
+    async close() {
+      await begun?.instances.endCommands(closingGrace_ms);
+      if (begun && !isLasting) {
+        const { engine, containers, images, instances } = begun;
+        await instances.stopAll(closingGrace_ms);
+        await removeAll(engine.api, containers, names, images).catch(() => {});
+      }
+      detaching.abort();
     },
   };
 }

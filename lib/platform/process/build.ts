@@ -2,7 +2,6 @@ import { join } from "node:path";
 import { hideValues } from "../../kernel/secrets/secret-values.ts";
 import { byteSizeText } from "../../kernel/text/byte-size.ts";
 import { rootWithin } from "../runtime/app-settings.ts";
-import type { Order, Run } from "../runtime/background-steps.ts";
 import { type BuildLimits, withinLimits } from "../runtime/build-limits.ts";
 import { folderBytes, writtenTo } from "../runtime/disk.ts";
 import { Declined, Failure, Lacking } from "../runtime/failure.ts";
@@ -10,6 +9,7 @@ import type { Git } from "../runtime/git.ts";
 import type { ProjectCaches } from "../runtime/project-caches.ts";
 import type { Releases, StoredRelease } from "../runtime/releases.ts";
 import { explainMissing, fetchSource, secretsIn, variablesOf } from "../runtime/source.ts";
+import type { Order, Run } from "../runtime/task.ts";
 import { createEngineReader } from "./build-advice.ts";
 import { type Build, firstLine, printed, runStep } from "./build-steps.ts";
 import { detect, type Plan } from "./detect.ts";
@@ -35,7 +35,7 @@ export interface BuildPorts {
 }
 
 /** Builds a release from a commit: fetches the commit, detects its kind, then installs and builds it in a sandbox. */
-export const build = (order: Order, run: Run, ports: BuildPorts): Promise<{ release: StoredRelease }> =>
+export const build = (order: Order, run: Run, ports: BuildPorts): Promise<StoredRelease> =>
   withinLimits(run, ports, async (limited) => {
     const { releases } = ports;
     await releases.create(order.deployment_id);
@@ -45,7 +45,7 @@ export const build = (order: Order, run: Run, ports: BuildPorts): Promise<{ rele
     });
     const made = { ...release, missing: [...missing] };
     await releases.complete(order.deployment_id, made);
-    return { release: made };
+    return made;
   });
 
 function make(order: Order, commit: string, run: Run, ports: BuildPorts): Promise<StoredRelease> {

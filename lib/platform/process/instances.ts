@@ -194,8 +194,13 @@ export function createInstances(
     },
 
     /** Runs a scheduled command and waits for its end. */
-    async command(app: App, schedule: Schedule, take: TakeLine, signals: readonly AbortSignal[]) {
-      const { root = "", variables = {} } = (await releases.find(app.release)) ?? {};
+    async command(
+      app: App,
+      { root, variables }: StoredRelease,
+      schedule: Schedule,
+      take: TakeLine,
+      signals: readonly AbortSignal[],
+    ) {
       const box = { ...(await boxOf(app, root)), env: variables };
       return runScheduled(schedule, take, signals, (marked) => startCommand(app, box, schedule.command, marked));
     },

@@ -1,16 +1,14 @@
 import { join } from "node:path";
 import { killProcessesIn } from "../../kernel/node/process-table.ts";
 import { plainFiles } from "../box/tenant-files.ts";
-import { createBackgroundSteps } from "../runtime/background-steps.ts";
 import { createDataFolders } from "../runtime/data-folders.ts";
+import type { Release, RuntimeKind } from "../runtime/driver.ts";
 import { createGit } from "../runtime/git.ts";
 import type { CodeHost } from "../runtime/git-command.ts";
-import { removeLeftovers } from "../runtime/leftovers.ts";
 import type { GitGroup } from "../runtime/limited-git.ts";
 import { createProjectCaches } from "../runtime/project-caches.ts";
 import { refusalOf } from "../runtime/refused-sources.ts";
-import { createReleases } from "../runtime/releases.ts";
-import type { RuntimeDriver } from "../runtime/runtime-list.ts";
+import { createReleases, type StoredRelease } from "../runtime/releases.ts";
 import { type BuildPorts, build } from "./build.ts";
 import { createInstances, type InstanceSettings, type Instances } from "./instances.ts";
 import { type IsolationSettings, type Machine, probeMachine } from "./probe.ts";
@@ -32,10 +30,10 @@ export interface ProcessSettings extends InstanceSettings, IsolationSettings {
 const closingGrace_ms = 4_000;
 
 /** Runs git sources as processes of this machine. All its files are in `folder`. */
-export function createProcessDriver(
+export function createProcessRuntime(
   folder: string,
   { codeHost, limits, leavesDockerfiles = false, dataFolder = join(folder, "data"), ...settings }: ProcessSettings,
-): RuntimeDriver {
+): RuntimeKind {
   const { gitGroup = { entries: [] } } = settings;
   let begun: { readonly build: BuildPorts; readonly instances: Instances; readonly machine: Machine } | undefined;
   const files = () => begun?.machine.files ?? plainFiles;
@@ -48,89 +46,58 @@ export function createProcessDriver(
     return begun;
   };
 
-  const discard = (release: string) => releases.remove(release);
-
-  const steps = createBackgroundSteps({
-    pinned: "commit",
-
-    async releaseOf(order, wanted, run) {
-      const found = wanted === null ? undefined : await releases.find(wanted);
-      if (found && wanted !== null) return { ...found, name: wanted, stored: found, pin: found.commit, isNew: false };
-      const { release } = await build(order, run, ports().build);
-      return { ...release, name: order.deployment_id, stored: release, pin: release.commit, isNew: true };
+  const releaseOf = (name: string, release: StoredRelease): Release => ({
+    name,
+    pin: release.commit,
+    workers: release.workers,
+    schedules: release.schedules,
+    start(app, run) {
+      if ("PORT" in app.variables)
+        run.log({ level: "warn", message: "The variable PORT is ignored: each release gets a port of its own" });
+      const message = release.start === null ? "Serving static files" : `Starting: ${release.start}`;
+      run.log({ level: "info", message });
+      return ports().instances.start(app, release, run);
     },
-
-    warnings: ({ variables }) =>
-      "PORT" in variables ? ["The variable PORT is ignored: each release gets a port of its own"] : [],
-
-    start(app, { stored }, run) {
-      run.log({ level: "info", message: stored.start === null ? "Serving static files" : `Starting: ${stored.start}` });
-      return ports().instances.start(app, stored, run);
-    },
-
-    discard,
+    command: (app, schedule, take, signals) => ports().instances.command(app, release, schedule, take, signals),
   });
 
   return {
-    delay: () => 0,
+    name: "process",
 
-    step: steps.step,
+    refuses: (source) => refusalOf(["process"], source),
 
-    runtime: {
-      name: "process",
+    detail: () => `process, with the isolation ${settings.isolation}`,
 
-      refuses: (source) => refusalOf(["process"], source),
+    protections: () => begun?.machine.protections ?? [],
 
-      detail: () => `process, with the isolation ${settings.isolation}`,
+    async begin({ mayFetch }) {
+      killProcessesIn(folder);
+      const machine = await probeMachine(folder, settings);
+      gitGroup.entries = machine.gitEntries;
+      const git = createGit(join(folder, "git"), caches.folder, { ...codeHost, mayFetch }, gitGroup);
+      const { buildVariables: variables = {} } = settings;
+      begun = {
+        machine,
+        build: { git, releases, machine, folder, caches, limits, variables, leavesDockerfiles },
+        instances: createInstances(releases, machine, data, settings),
+      };
+    },
 
-      protections: () => begun?.machine.protections ?? [],
+    async find(name) {
+      const release = await releases.find(name);
+      return release && releaseOf(name, release);
+    },
 
-      stores: async (release) => (await releases.find(release)) !== undefined,
+    build: async (order, run) => releaseOf(order.deployment_id, await build(order, run, ports().build)),
 
-      async begin({ release: keepsRelease, project: keepsProject, environment: keepsData, mayFetch, warn }) {
-        killProcessesIn(folder);
-        const machine = await probeMachine(folder, settings);
-        gitGroup.entries = machine.gitEntries;
-        const git = createGit(join(folder, "git"), caches.folder, { ...codeHost, mayFetch }, gitGroup);
-        const { buildVariables: variables = {} } = settings;
-        begun = {
-          machine,
-          build: { git, releases, machine, folder, caches, limits, variables, leavesDockerfiles },
-          instances: createInstances(releases, machine, data, settings),
-        };
-        await removeLeftovers(releases, keepsRelease, warn);
-        await removeLeftovers(caches, keepsProject, warn);
-        if (keepsData) await data.removeGone(keepsData);
-      },
+    releases: () => releases,
+    caches,
+    data,
 
-      abandon: steps.abandon,
-
-      take: steps.take,
-
-      start: steps.start,
-
-      discard,
-
-      async command(app, schedule, take, signal) {
-        const { name } = await steps.release(app);
-        return ports().instances.command({ ...app, release: name }, schedule, take, [signal, steps.signal]);
-      },
-
-      dataBytes: data.bytes,
-
-      retireData: data.retire,
-
-      async forget(project_id, environment) {
-        await caches.remove(project_id, environment);
-        await data.remove(project_id, environment);
-      },
-
-      async close(drained) {
-        await steps.close(drained);
-        await begun?.instances.close(closingGrace_ms);
-        gitGroup.entries = [];
-        await begun?.machine.close();
-      },
+    async close() {
+      await begun?.instances.close(closingGrace_ms);
+      gitGroup.entries = [];
+      await begun?.machine.close();
     },
   };
 }

@@ -5,13 +5,13 @@ import type { ProcessEntry } from "../../kernel/node/process-table.ts";
 import { monotonicNow } from "../../kernel/node/system.ts";
 import { AbortController } from "../../kernel/node/web.ts";
 import { byteSizeText } from "../../kernel/text/byte-size.ts";
-import type { Run } from "./background-steps.ts";
 import { Unhealthy } from "./failure.ts";
 import { freePort, waitUntilHealthy } from "./health.ts";
 import { tellsOfMemory } from "./lines.ts";
 import { type Listener, watchPorts } from "./listening-ports.ts";
 import { createOutput } from "./output.ts";
 import { backoff_ms, pause, stable_ms } from "./pause.ts";
+import type { Run } from "./task.ts";
 import { type createWorkers, endBeyondMemory, type Workers } from "./workers.ts";
 
 /** `port` is the port of 127.0.0.1 that leads to the app; `inside` is the app's variable PORT. */

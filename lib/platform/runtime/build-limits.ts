@@ -3,9 +3,9 @@ import { deadline } from "../../kernel/deadline.ts";
 import { monotonicNow } from "../../kernel/node/system.ts";
 import { AbortController } from "../../kernel/node/web.ts";
 import { byteSizeText } from "../../kernel/text/byte-size.ts";
-import type { Run } from "./background-steps.ts";
 import { lackOfDisk } from "./disk.ts";
 import { Failure } from "./failure.ts";
+import type { Run } from "./task.ts";
 
 /** The run of a build that a limit can end. */
 export type LimitedRun = Run & { readonly end: (reason: string) => void };

@@ -3,8 +3,8 @@ import type { AddressInfo } from "node:net";
 import { maxHeaderBytes, maxInterim } from "../../kernel/answers-of-apps.ts";
 import { systemTimer } from "../../kernel/clock.ts";
 import { monotonicNow } from "../../kernel/node/system.ts";
-import type { Run } from "./background-steps.ts";
 import { pause } from "./pause.ts";
+import type { Run } from "./task.ts";
 
 /**
  * Finds a free port of 127.0.0.1. If another program takes it first, the app exits and is started with another port.

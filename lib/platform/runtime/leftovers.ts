@@ -1,12 +1,13 @@
 import type { Kept } from "../../drivers/deployment/contract.ts";
 import { reasonOf } from "../../kernel/log.ts";
 
-interface Stored {
+/** Files that outlive a process. */
+export interface Stored {
   names(): Promise<string[]>;
   remove(name: string): Promise<unknown>;
 }
 
-/** Removes unused files. A failed removal is only logged, because it must not stop the service's start. */
+/** Removes files that nothing uses. A failed removal is only logged, because it must not stop the service's start. */
 export async function removeLeftovers(
   stored: Stored,
   keeps: (name: string) => Promise<boolean>,

@@ -1,12 +1,12 @@
 import { rm } from "node:fs/promises";
 import { readWithin, rootWithin } from "./app-settings.ts";
-import type { Order } from "./background-steps.ts";
 import { type BuildLimits, diskReason, type LimitedRun, watchLimits } from "./build-limits.ts";
 import { writtenTo } from "./disk.ts";
 import { Declined, Failure } from "./failure.ts";
 import type { Git } from "./git.ts";
 import type { Releases } from "./releases.ts";
 import { type Submodule, shownAddress } from "./submodules.ts";
+import type { Order } from "./task.ts";
 
 interface SourcePorts {
   readonly git: Git;

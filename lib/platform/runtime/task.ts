@@ -1,8 +1,21 @@
-import type { LogLine, Progress } from "../../drivers/deployment/contract.ts";
+import type { App, LogLine, Progress } from "../../drivers/deployment/contract.ts";
 import { systemTimer } from "../../kernel/clock.ts";
 import { AbortController } from "../../kernel/node/web.ts";
 
-type End = Exclude<Progress, { state: "running" }>;
+export type End = Exclude<Progress, { state: "running" }>;
+
+/** What the work of a deployment is told. */
+export interface Run {
+  readonly log: (line: LogLine) => void;
+  /** Whether the log is full. */
+  readonly isFull: () => boolean;
+  readonly signal: AbortSignal;
+  /** Tells the commit of the source. */
+  readonly resolved: (commit: string) => void;
+}
+
+/** A deployment, or a live release that is built or started again. */
+export type Order = Omit<App, "release">;
 
 /** Lines are delivered in batches, this long after the first line. */
 const batch_ms = 100;
@@ -12,16 +25,10 @@ const maxStep_ms = 5_000;
 const maxLines = 10_001;
 const maxBytes = 8 * 1024 * 1024;
 
-interface Given {
-  readonly log: (line: LogLine) => void;
-  readonly signal: AbortSignal;
-  readonly resolved: (commit: string) => void;
-}
-
 /** Background work whose progress the service polls. */
 export type Task = ReturnType<typeof createTask>;
 
-export function createTask(work: (task: Given) => Promise<End>) {
+export function createTask(work: (run: Run) => Promise<End>) {
   const aborting = new AbortController();
   let lines: LogLine[] = [];
   let logged = 0;
@@ -30,8 +37,9 @@ export function createTask(work: (task: Given) => Promise<End>) {
   let fault: { readonly error: unknown } | undefined;
   let commit: string | undefined;
   let wakeUp = () => {};
+  const isFull = () => logged >= maxLines || bytes > maxBytes;
   const log = (line: LogLine) => {
-    if (logged >= maxLines || bytes > maxBytes) return;
+    if (isFull()) return;
     logged += 1;
     bytes += line.message.length;
     lines.push(line);
@@ -40,7 +48,7 @@ export function createTask(work: (task: Given) => Promise<End>) {
   const resolved = (id: string) => {
     commit = id;
   };
-  const ended = work({ log, signal: aborting.signal, resolved })
+  const ended = work({ log, isFull, signal: aborting.signal, resolved })
     .then(
       (answer) => {
         end = answer;
@@ -61,8 +69,6 @@ export function createTask(work: (task: Given) => Promise<End>) {
       };
     });
   return {
-    /** Whether the log is full. */
-    isFull: () => logged >= maxLines || bytes > maxBytes,
     /** Returns the progress since the last call, once there is any. Rejects on an unexpected error. */
     async progress(): Promise<Progress> {
       if (!hasEnded() && lines.length === 0) await news(maxStep_ms);
