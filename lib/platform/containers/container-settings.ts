@@ -48,22 +48,19 @@ const state = v.object({
   }),
   NetworkSettings: v.object({ Ports: v.nullish(v.record(v.string(), binding)) }),
 });
-const listed = v.array(
+const listed = v.pipe(
   v.object({
     Id: v.string(),
     Created: v.optional(v.number(), 0),
     State: v.optional(v.string(), ""),
     Labels: v.nullish(v.record(v.string(), v.string())),
   }),
+  v.transform(({ Id, Created, State, Labels }) => {
+    return { id: Id, created: Created, isRunning: State === "running", labels: Labels ?? {} };
+  }),
 );
 
 export type ContainerState = { readonly hostPort: number | undefined } & v.InferOutput<typeof state>["State"];
-
-export interface Listed {
-  readonly id: string;
-  readonly isRunning: boolean;
-  readonly labels: Readonly<Record<string, string>>;
-}
 
 /** The process limit of one app. */
 const maxProcesses = 1024;
@@ -216,12 +213,10 @@ export function createContainers(api: EngineApi) {
     removed: async () => void (await Promise.all(removals)),
 
     /** All containers with a label, newest first. */
-    async list(label: string): Promise<Listed[]> {
+    async list(label: string) {
       const query = { all: "1", filters: JSON.stringify({ label: [label] }) };
-      const all = await api.call(listed, "GET", "/containers/json", { query });
-      return all
-        .sort((a, b) => b.Created - a.Created)
-        .map(({ Id, State, Labels }) => ({ id: Id, isRunning: State === "running", labels: Labels ?? {} }));
+      const all = await api.call(v.array(listed), "GET", "/containers/json", { query });
+      return all.sort((a, b) => b.created - a.created);
     },
   };
 }

@@ -12,33 +12,37 @@ import { createOneAtATime } from "../runtime/one-at-a-time.ts";
 import { type EngineApi, EngineError, jsonLines } from "./engine-api.ts";
 import { createPullProgress } from "./pull-progress.ts";
 
-const nothing = v.nullish(v.record(v.string(), v.unknown()));
-const inspected = v.object({
-  Id: v.string(),
-  Architecture: v.optional(v.string(), ""),
-  Os: v.optional(v.string(), ""),
-  Size: v.optional(v.number(), 0),
-  Config: v.nullish(
-    v.object({
-      ExposedPorts: nothing,
-      Volumes: nothing,
-      Labels: v.nullish(v.record(v.string(), v.string())),
-      OnBuild: v.nullish(v.array(v.string())),
-    }),
-  ),
+const named = v.nullish(v.record(v.string(), v.unknown()));
+const config = v.object({
+  ExposedPorts: named,
+  Volumes: named,
+  Labels: v.nullish(v.record(v.string(), v.string())),
+  OnBuild: v.nullish(v.array(v.string())),
 });
+const image = v.pipe(
+  v.object({
+    Id: v.string(),
+    Architecture: v.optional(v.string(), ""),
+    Os: v.optional(v.string(), ""),
+    Size: v.optional(v.number(), 0),
+    Config: v.nullish(config),
+  }),
+  v.transform(({ Id, Architecture, Os, Size, Config }) => ({
+    id: Id,
+    platform: `${Os}/${Architecture}`,
+    bytes: Size,
+    ports: Object.keys(Config?.ExposedPorts ?? {}).flatMap((port) =>
+      /^\d+(\/tcp)?$/.test(port) ? Number.parseInt(port, 10) : [],
+    ),
+    volumes: Object.keys(Config?.Volumes ?? {}),
+    labels: Config?.Labels ?? {},
+    /** ONBUILD instructions. They run when another image is built on this one. */
+    triggers: Config?.OnBuild ?? [],
+  })),
+);
 const listed = v.array(v.object({ RepoTags: v.nullish(v.array(v.string())) }));
 
-export interface Image {
-  readonly id: string;
-  readonly platform: string;
-  readonly bytes: number;
-  readonly ports: readonly number[];
-  readonly volumes: readonly string[];
-  readonly labels: Readonly<Record<string, string>>;
-  /** ONBUILD instructions. They run when another image is built on this one. */
-  readonly triggers: readonly string[];
-}
+export type Image = Readonly<v.InferOutput<typeof image>>;
 
 export interface Pull {
   readonly log: (line: LogLine) => void;
@@ -66,20 +70,8 @@ export function createImages(api: EngineApi, repository: string, pullsFolder: st
   const oneAtATime = createOneAtATime();
 
   const inspect = async (name: string, signal?: AbortSignal): Promise<Image | undefined> => {
-    const path = `/images/${encodeURIComponent(name)}/json`;
     try {
-      const { Id, Architecture, Os, Size, Config } = await api.call(inspected, "GET", path, signal && { signal });
-      return {
-        id: Id,
-        platform: `${Os}/${Architecture}`,
-        bytes: Size,
-        ports: Object.keys(Config?.ExposedPorts ?? {}).flatMap((port) =>
-          /^\d+(\/tcp)?$/.test(port) ? Number.parseInt(port, 10) : [],
-        ),
-        volumes: Object.keys(Config?.Volumes ?? {}),
-        labels: Config?.Labels ?? {},
-        triggers: Config?.OnBuild ?? [],
-      };
+      return await api.call(image, "GET", `/images/${encodeURIComponent(name)}/json`, signal && { signal });
     } catch (error) {
       if (error instanceof EngineError && error.status === 404) return undefined;
       throw error;

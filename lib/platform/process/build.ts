@@ -140,9 +140,9 @@ const kept = ({ health, port, workers, schedules, hasInstalled, otherLanguage, v
   hasInstalled,
   missing: [],
   ...(!hasInstalled && otherLanguage !== undefined && { otherLanguage: otherLanguage.replace("the", "The") }),
-  variables: { ...variables },
-  workers: [...workers],
-  schedules: [...schedules],
+  variables,
+  workers,
+  schedules,
 });
 
 /** Refuses commands that cannot run: a file of the repository, or a program of a language that is not built here. */

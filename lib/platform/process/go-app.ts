@@ -1,14 +1,11 @@
 import { hasWithin } from "../runtime/app-settings.ts";
-import type { Step } from "./build-steps.ts";
-import { type Wanted, wantedGo } from "./wanted-versions.ts";
+import { wantedGo } from "./wanted-versions.ts";
 
 const binary = ".svc/app";
 const mains = `go list -f '{{if eq .Name "main"}}{{.Dir}}{{end}}' ./...`;
 
 /** How to build and start a Go module: its first main package, preferably the one in the top folder. */
-export function goApp(
-  root: string,
-): { name: "Go"; found: string; steps: Step[]; start: string; wanted: Wanted | undefined } | undefined {
+export function goApp(root: string) {
   if (!hasWithin(root, "go.mod")) return undefined;
   const build = [
     `main=$(${mains}) || exit`,
@@ -18,7 +15,7 @@ export function goApp(
     `go build -o ${binary} "$(echo "$main" | head -n 1)"`,
   ].join(" && ");
   return {
-    name: "Go",
+    name: "Go" as const,
     found: "go.mod",
     start: `./${binary}`,
     wanted: wantedGo(root),

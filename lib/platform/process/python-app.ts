@@ -1,7 +1,7 @@
 import { beginningWithin, hasFileWithin, hasWithin } from "../runtime/app-settings.ts";
 import type { Step } from "./build-steps.ts";
 import { listing } from "./python-dependencies.ts";
-import { type Wanted, wantedPython } from "./wanted-versions.ts";
+import { wantedPython } from "./wanted-versions.ts";
 
 const install = ".venv/bin/pip install --disable-pip-version-check --no-input";
 const requirements = '"$TMPDIR/requirements.txt"';
@@ -12,6 +12,8 @@ const itself = [
   `{ tail -n 5 "$TMPDIR/project.log"; ${noPackage}; }; }`,
 ].join(" || ");
 
+const installing = { name: "Installing dependencies", program: "python3" };
+
 /** The steps that install what a `pyproject.toml` lists. */
 function ofProject(text: string, further: string): Step[] {
   const isPoetry = /^\[tool\.poetry[\].]/m.test(text);
@@ -19,18 +21,12 @@ function ofProject(text: string, further: string): Step[] {
   const isDynamic = dynamic >= 0 && text.slice(dynamic, text.indexOf("]", dynamic)).includes('"dependencies"');
   const isListed = /^\[project\]/m.test(text) && !isDynamic;
   const hasBuild = /^\[build-system\]/m.test(text);
-  const installing = { name: "Installing dependencies", program: "python3" };
   if (hasBuild && !isListed && !isPoetry) return [{ ...installing, command: `${install} .${further}` }];
   const isPackage = hasBuild && !/^package-mode\s*=\s*false/m.test(text);
   const dependencies = `${install} -r ${requirements}${further}`;
   // Poetry itself knows more forms of dependencies than the list.
-  if (isPoetry && isPackage)
-    return [
-      {
-        ...installing,
-        command: `${install} .${further} || {\n${noPackage}\n${listing(requirements)} && ${dependencies}\n}`,
-      },
-    ];
+  const either = `${install} .${further} || {\n${noPackage}\n${listing(requirements)} && ${dependencies}\n}`;
+  if (isPoetry && isPackage) return [{ ...installing, command: either }];
   return [
     { name: "Reading pyproject.toml", command: listing(requirements) },
     { ...installing, command: `${dependencies}${isPackage ? ` && ${itself}` : ""}` },
@@ -57,9 +53,7 @@ function startOf(file: string, program: string, requirements: string): string {
 /**
  * How to install and start a Python app; undefined for a repository without `requirements.txt` and `pyproject.toml`.
  */
-export function pythonApp(
-  root: string,
-): { name: "Python"; found: string; steps: Step[]; start: string | undefined; wanted: Wanted | undefined } | undefined {
+export function pythonApp(root: string) {
   const found = ["requirements.txt", "pyproject.toml"].find((name) => hasWithin(root, name));
   if (found === undefined) return undefined;
   const text = beginningWithin(root, found);
@@ -68,7 +62,7 @@ export function pythonApp(
   // FastAPI does not include a server, and not every app lists one.
   const further = start?.includes("-m uvicorn") && !/\buvicorn\b/i.test(text) ? " uvicorn" : "";
   return {
-    name: "Python",
+    name: "Python" as const,
     found,
     start,
     wanted: wantedPython(root),
@@ -76,13 +70,7 @@ export function pythonApp(
       { name: "Making the virtual environment", command: "python3 -m venv .venv", program: "python3" },
       ...(found === "pyproject.toml"
         ? ofProject(text, further)
-        : [
-            {
-              name: "Installing dependencies",
-              command: `${install} -r requirements.txt${further}`,
-              program: "python3",
-            },
-          ]),
+        : [{ ...installing, command: `${install} -r requirements.txt${further}` }]),
     ],
   };
 }
