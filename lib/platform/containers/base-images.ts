@@ -2,8 +2,10 @@ import { Readable } from "node:stream";
 import * as v from "valibot";
 import type { Outbound } from "../../drivers/outbound/outbound.ts";
 import { isImageName, nameOf, parseReference } from "../../kernel/text/image-reference.ts";
-import type { LimitedRun } from "../runtime/build-limits.ts";
+import type { BuildLimits, LimitedRun } from "../runtime/build-limits.ts";
 import { Failure } from "../runtime/failure.ts";
+import type { Git } from "../runtime/git.ts";
+import type { Releases } from "../runtime/releases.ts";
 import type { Engine } from "./connect.ts";
 import { tarEnd, tarFile } from "./context-tar.ts";
 import { credentialFor, engineHeaders, type Registries } from "./credentials.ts";
@@ -12,12 +14,18 @@ import { EngineError, jsonLines } from "./engine-api.ts";
 import type { Images } from "./images.ts";
 import { resolveDigest } from "./registry.ts";
 
-export interface BaseImagePorts {
+export interface ReleasePorts {
   readonly engine: Engine;
   readonly images: Images;
   readonly registries: Registries;
   readonly outbound: Pick<Outbound, "callBackend">;
-  readonly limits: { readonly disk_bytes: number; readonly memory_bytes: number };
+  readonly git: Git;
+  /** Holds the files of a commit during its build. */
+  readonly sources: Releases;
+  readonly limits: BuildLimits & { readonly timeout_ms: number };
+  /** Option `deployments.buildVariables`: build arguments. */
+  readonly variables: Readonly<Record<string, string>>;
+  readonly folder: string;
 }
 
 /** A line of the engine's build output. */
@@ -29,7 +37,7 @@ const idForm = /^(sha256:)?[0-9a-f]{64}$/;
  * Prepares the base images of one build, each by its current digest in its registry. It asks the registry even if the
  * engine has the image, because another organization may have pulled it.
  */
-export function createPin({ log, signal }: LimitedRun, ports: BaseImagePorts): SourcePorts["pin"] {
+export function createPin({ log, signal }: LimitedRun, ports: ReleasePorts): SourcePorts["pin"] {
   const { engine, images, registries, outbound, limits } = ports;
   const pin = async (name: string) => {
     if (idForm.test(name) || !isImageName(name))
@@ -57,7 +65,7 @@ export function createPin({ log, signal }: LimitedRun, ports: BaseImagePorts): S
 /** Podman does not list the ONBUILD triggers of an image. A build of `FROM` alone, without network, reveals them. */
 async function refuseHiddenTriggers(
   image: string,
-  { engine: { api }, limits }: BaseImagePorts,
+  { engine: { api }, limits }: ReleasePorts,
   signal: AbortSignal,
 ): Promise<void> {
   const body = Readable.from([tarFile("Dockerfile", `FROM ${image}\n`), tarEnd]);

@@ -12,6 +12,7 @@ import { removeLeftovers } from "../runtime/leftovers.ts";
 import type { GitGroup } from "../runtime/limited-git.ts";
 import { createProjectCaches } from "../runtime/project-caches.ts";
 import { createReleases } from "../runtime/releases.ts";
+import type { ReleasePorts } from "./base-images.ts";
 import { connectEngine, type Engine } from "./connect.ts";
 import { createEngineInstances, type EngineInstances, type Running } from "./container-instances.ts";
 import { type Containers, createContainers, labels } from "./container-settings.ts";
@@ -19,7 +20,7 @@ import type { Registries } from "./credentials.ts";
 import { besideOf } from "./image-settings.ts";
 import { createImages, type Image, type Images } from "./images.ts";
 import { goneFolders, namesOf, removeAll } from "./ownership.ts";
-import { makeRelease, pullsIn, type ReleasePorts } from "./releases.ts";
+import { makeRelease, pullsIn } from "./releases.ts";
 
 export interface EngineSettings {
   readonly codeHost: CodeHost;
@@ -120,7 +121,7 @@ export function createEngineRuntime(
       const sources = createReleases(join(folder, "engine/sources"));
       await removeLeftovers(sources, async () => false, kept.warn);
       const given = { registries, outbound, limits, folder, variables: buildVariables };
-      begun = { engine, containers, images, release: { engine, api, images, git, sources, ...given }, instances };
+      begun = { engine, containers, images, release: { engine, images, git, sources, ...given }, instances };
     },
 
     async find(name) {

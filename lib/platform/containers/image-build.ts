@@ -7,15 +7,13 @@ import { AbortController } from "../../kernel/node/web.ts";
 import { hideValues } from "../../kernel/secrets/secret-values.ts";
 import { byteSizeText } from "../../kernel/text/byte-size.ts";
 import { ownSettings, readWithin, rootWithin, settingsWithin } from "../runtime/app-settings.ts";
-import type { BuildLimits, LimitedRun } from "../runtime/build-limits.ts";
+import type { LimitedRun } from "../runtime/build-limits.ts";
 import { Declined, Failure } from "../runtime/failure.ts";
-import type { Git } from "../runtime/git.ts";
 import { createLineReader } from "../runtime/lines.ts";
 import { pause } from "../runtime/pause.ts";
-import type { Releases } from "../runtime/releases.ts";
 import { explainMissing, fetchSource, secretsIn } from "../runtime/source.ts";
 import type { Order } from "../runtime/task.ts";
-import { type BaseImagePorts, buildAnswer, createPin } from "./base-images.ts";
+import { buildAnswer, createPin, type ReleasePorts } from "./base-images.ts";
 import { needsBuildKit } from "./buildkit.ts";
 import { createContainers, labels, writtenBytes } from "./container-settings.ts";
 import { tarOf } from "./context-tar.ts";
@@ -25,25 +23,8 @@ import { contextFilter } from "./dockerignore.ts";
 import { type EngineApi, EngineError, jsonLines } from "./engine-api.ts";
 import { besideLabels } from "./image-settings.ts";
 
-export interface ImageBuildPorts extends BaseImagePorts {
-  readonly api: EngineApi;
-  readonly git: Git;
-  /** Holds the files of a commit during its build. */
-  readonly sources: Releases;
-  readonly limits: BuildLimits & { readonly timeout_ms: number };
-  /** Option `deployments.buildVariables`: build arguments. */
-  readonly variables: Readonly<Record<string, string>>;
-}
-
 /** The default capabilities of Podman that a package installation does not need. */
-const notInBuilds = [
-  "CAP_AUDIT_WRITE",
-  "CAP_MKNOD",
-  "CAP_NET_BIND_SERVICE",
-  "CAP_NET_RAW",
-  "CAP_SETPCAP",
-  "CAP_SYS_CHROOT",
-];
+const notInBuilds = ["AUDIT_WRITE", "MKNOD", "NET_BIND_SERVICE", "NET_RAW", "SETPCAP", "SYS_CHROOT"];
 const running = v.object({ State: v.object({ Running: v.boolean() }) });
 const watch_ms = 1_000;
 const dangling = JSON.stringify({ dangling: ["true"] });
@@ -58,7 +39,7 @@ const search = { tries: 240, afterwards: 20, pause_ms: 250 };
 const isFile = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 
 /** Builds a commit with its Dockerfile and names the image after the release. Returns the commit. */
-export async function buildImage(order: Order, run: LimitedRun, ports: ImageBuildPorts): Promise<string> {
+export async function buildImage(order: Order, run: LimitedRun, ports: ReleasePorts): Promise<string> {
   const { sources, git, limits } = ports;
   const { deployment_id } = order;
   await sources.create(deployment_id);
@@ -80,10 +61,11 @@ export async function buildImage(order: Order, run: LimitedRun, ports: ImageBuil
 /** In KiB. Each of its patterns is compared with each path. */
 const maxIgnore = 16;
 
-async function make(order: Order, root: string, run: LimitedRun, ports: ImageBuildPorts): Promise<void> {
+async function make(order: Order, root: string, run: LimitedRun, ports: ReleasePorts): Promise<void> {
   const { deployment_id, secrets, project_id, environment } = order;
   const { log, isFull, signal, end } = run;
-  const { api, engine, images, limits, variables } = ports;
+  const { engine, images, limits, variables } = ports;
+  const { api } = engine;
   const dockerfile = readWithin(root, "Dockerfile") ?? "";
   const pinned = await pinSources(dockerfile, {
     platform: engine.platform,
@@ -101,7 +83,7 @@ async function make(order: Order, root: string, run: LimitedRun, ports: ImageBui
     rm: "1",
     forcerm: "1",
     // Docker ignores this parameter: its build steps keep the default capabilities.
-    dropcaps: JSON.stringify(notInBuilds),
+    dropcaps: JSON.stringify(notInBuilds.map((name) => `CAP_${name}`)),
     labels: JSON.stringify({
       ...(health !== undefined && { [labels.health]: health }),
       ...(port !== undefined && { [labels.port]: String(port) }),

@@ -1,30 +1,17 @@
 import { join } from "node:path";
-import type { Outbound } from "../../drivers/outbound/outbound.ts";
 import { byteSizeText } from "../../kernel/text/byte-size.ts";
 import { parseReference } from "../../kernel/text/image-reference.ts";
 import { withinLimits } from "../runtime/build-limits.ts";
 import { Failure } from "../runtime/failure.ts";
 import type { Order, Run } from "../runtime/task.ts";
-import type { Engine } from "./connect.ts";
+import type { ReleasePorts } from "./base-images.ts";
 import { credentialFor, engineHeaders } from "./credentials.ts";
-import { buildImage, type ImageBuildPorts } from "./image-build.ts";
+import { buildImage } from "./image-build.ts";
 import { checkImage, type Image } from "./images.ts";
 import { resolveDigest } from "./registry.ts";
 
-export interface ReleasePorts extends ImageBuildPorts {
-  readonly folder: string;
-  readonly engine: Engine;
-  readonly outbound: Pick<Outbound, "callBackend">;
-}
-
-/** The result of a build: the image, and the pin for building it again. */
-export interface Made {
-  readonly image: Image;
-  readonly pin: string;
-}
-
 /** Makes the image of a release: pulls it by its digest, or builds it from a commit. */
-export const makeRelease = (order: Order, run: Run, ports: ReleasePorts): Promise<Made> =>
+export const makeRelease = (order: Order, run: Run, ports: ReleasePorts): Promise<{ image: Image; pin: string }> =>
   withinLimits(run, ports, async (limited) => {
     const { images, engine, limits } = ports;
     const pin =

@@ -119,22 +119,12 @@ export function createInstances(
   const startProgram = async (
     app: App,
     { command, reads, hasLayer }: Started,
-    {
-      health,
-      root,
-      workers,
-      port: own,
-      hasInstalled,
-      isPruned,
-      missing,
-      otherLanguage,
-      variables,
-      example,
-    }: Omit<StoredRelease, "start" | "folder">,
+    release: StoredRelease,
     run: StartRun,
   ) => {
     const { deployment_id } = app;
-    const common = await boxOf(app, root);
+    const { health, port: own, missing, otherLanguage, variables } = release;
+    const common = await boxOf(app, release.root);
     const hide = hideValues(app.secrets);
     const start: Parameters<typeof startApp>[0]["start"] = ({ port, inside, isOnlyIpv6 }, take) => {
       const told = String(inside);
@@ -154,7 +144,7 @@ export function createInstances(
     // The box's relay accepts a connection before it knows whether the app listens.
     const refusal = (port: number) => `nothing listens on port ${port}, which the variable PORT names`;
     const beside: Program["workers"] = (tell) =>
-      createWorkers(workers, {
+      createWorkers(release.workers, {
         start: (worker, take) => startCommand(app, { ...common, env: variables }, worker.command, take),
         ...tell,
         memory_bytes,
@@ -165,6 +155,7 @@ export function createInstances(
       ...(hasLayer && sandbox.layerOf && { layerOf: sandbox.layerOf }),
       ...(sandbox.listening && { listening: sandbox.listening, ...(own !== null && { port: own }) }),
       explain: (ending: Ending | undefined, printed: readonly LogLine[]) => {
+        const { isPruned, example, hasInstalled } = release;
         const about = { reachesLoopback: sandbox.listening === undefined, isPruned, variables: app.variables };
         const denied = ending?.code === 126 ? deniedAdvice(printed) : "";
         const known = denied || adviceOf(printed, about);
