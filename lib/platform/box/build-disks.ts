@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import type { StatsFs } from "node:fs";
 import { rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
+import { runProgram } from "../runtime/run-program.ts";
 
 /** The folders of a build. They lie on a file system of their own while the build runs. */
 export interface DiskPlaces {
@@ -80,15 +81,6 @@ done
 if [ "$empty" ]; then rm "$own"; else mv -T "$own" "$packages/disk"; fi
 `;
 
-function run([file = "", ...args]: readonly string[], signal: AbortSignal): Promise<void> {
-  const child = spawn(file, args, { cwd: "/", stdio: ["ignore", "ignore", "pipe"], signal, killSignal: "SIGKILL" });
-  const said = lastWords(child.stderr);
-  return new Promise((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", (code) => (code === 0 ? resolve() : reject(new Error(said()))));
-  });
-}
-
 function lastWords(stream: NodeJS.ReadableStream): () => string {
   let text = "";
   stream.on("data", (chunk: Buffer) => {
@@ -136,7 +128,8 @@ export function createBuildDisks(): BuildDisks {
             (of) => usedBytes(of) - usedBefore,
             () => 0,
           ),
-        copyApp: (to, signal) => run([...within, "cp", "-a", "-T", "--", app, to], signal),
+        copyApp: async (to, signal) =>
+          void (await runProgram([...within, "cp", "-a", "-T", "--", app, to], { signal })),
         close() {
           keeper.stdin.end();
           const end = ended.then(() => void (closing.get(packages) === end && closing.delete(packages)));

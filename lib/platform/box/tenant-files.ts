@@ -1,6 +1,6 @@
-import { spawn } from "node:child_process";
 import { lstat } from "node:fs/promises";
 import { folderBytes } from "../runtime/disk.ts";
+import { runProgram } from "../runtime/run-program.ts";
 
 /** File operations for organizations, whose files belong to their own users. */
 export interface TenantFiles {
@@ -14,40 +14,23 @@ export interface TenantFiles {
   bytes(path: string): Promise<number>;
 }
 
-function run([file = "", ...args]: readonly string[], signal?: AbortSignal): Promise<string> {
-  const child = spawn(file, args, { cwd: "/", stdio: ["ignore", "pipe", "pipe"], signal, killSignal: "SIGKILL" });
-  let [printed, said] = ["", ""];
-  child.stdout.on("data", (chunk: Buffer) => {
-    printed += chunk;
-  });
-  child.stderr.on("data", (chunk: Buffer) => {
-    said = (said + chunk).slice(-1024);
-  });
-  return new Promise((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", (code) =>
-      code === 0 ? resolve(printed) : reject(new Error(`${args.join(" ")}: ${said.trim()}`)),
-    );
-  });
-}
-
 /**
  * Removes a folder. The program `rm` never follows a link that an app puts in the place of a folder meanwhile, and its
  * paths may be longer than a system call accepts. `chmod` does follow links. Only a server without other rights needs it,
  * if a build took away the permissions.
  */
 const remover = (as: readonly string[]) => async (path: string) => {
-  const remove = async () => void (await run([...as, "rm", "--recursive", "--force", "--", path]));
+  const remove = async () => void (await runProgram([...as, "rm", "--recursive", "--force", "--", path]));
   const hasRights = as.length > 0 || process.getuid?.() === 0;
   await remove().catch(async () => {
     // If chmod fails, the second removal reports what is left.
-    if (!hasRights) await run(["chmod", "--recursive", "u+rwX", "--", path]).catch(() => {});
+    if (!hasRights) await runProgram(["chmod", "--recursive", "u+rwX", "--", path]).catch(() => {});
     await remove();
   });
 };
 
 const copier = (as: readonly string[]) => async (from: string, to: string, signal?: AbortSignal) =>
-  void (await run([...as, "cp", "-a", "-T", "--", from, to], signal));
+  void (await runProgram([...as, "cp", "-a", "-T", "--", from, to], signal && { signal }));
 
 /** For a server that owns all files. */
 export const plainFiles: TenantFiles = {
@@ -65,14 +48,14 @@ export function createTenantFiles(as: readonly string[]): TenantFiles {
   return {
     async own(path, user) {
       if (user === undefined || isTheirs((await lstat(path)).uid, user)) return;
-      await run([...as, "chown", "--recursive", "--no-dereference", `${user}:${user}`, "--", path]);
+      await runProgram([...as, "chown", "--recursive", "--no-dereference", `${user}:${user}`, "--", path]);
     },
     remove: remover(as),
     copy: copier(as),
     async bytes(path) {
       // Unlike the walk of this process, `du` follows no link that an app puts in the place of a folder. Files may disappear during the count.
       const count = 'du --summarize --block-size=1 -- "$1" 2> /dev/null || true';
-      return Number.parseInt(await run([...as, "sh", "-c", count, "du", path]), 10);
+      return Number.parseInt(await runProgram([...as, "sh", "-c", count, "du", path]), 10);
     },
   };
 }

@@ -4,7 +4,7 @@ import { within } from "../../kernel/node/promises.ts";
 import { systemNow } from "../../kernel/node/system.ts";
 import { AbortController } from "../../kernel/node/web.ts";
 import { createLineReader, type Pacing } from "../runtime/lines.ts";
-import { pause } from "../runtime/pause.ts";
+import { onAbort, pause } from "../runtime/pause.ts";
 import type { ContainerOrder, Containers } from "./container-settings.ts";
 import { createFrameReader } from "./log-frames.ts";
 import { watchWrittenFiles } from "./written-files.ts";
@@ -150,7 +150,7 @@ function followLog(id: string, since_s: number, { containers, take, hide, detach
     stopping.abort();
     drain();
   };
-  detaching.addEventListener("abort", stop);
+  const stopListening = onAbort(detaching, stop);
   let since = since_s;
   const read = async () => {
     const readers = { stdout: createLineReader(take, hide), stderr: createLineReader(take, hide) };
@@ -194,7 +194,7 @@ function followLog(id: string, since_s: number, { containers, take, hide, detach
     drain,
     stop() {
       stop();
-      detaching.removeEventListener("abort", stop);
+      stopListening();
     },
   };
 }

@@ -4,6 +4,7 @@ import * as v from "valibot";
 import { systemTimer } from "../../kernel/clock.ts";
 import { parseJson } from "../../kernel/text/json.ts";
 import { Failure } from "../runtime/failure.ts";
+import { onAbort } from "../runtime/pause.ts";
 
 /** A call that the engine refused, or that did not reach the engine (then without a status). */
 export class EngineError extends Failure {
@@ -87,7 +88,7 @@ function send(socketPath: string, method: Method, path: string, call: EngineCall
     const abort = () => asked.destroy(new Failure("it was ended"));
     const late = () => asked.destroy(new EngineError(`the engine did not answer within ${timeout}`));
     const cancel = timeout === null ? () => {} : systemTimer(timeout, late);
-    signal?.addEventListener("abort", abort);
+    const stopListening = signal && onAbort(signal, abort);
     asked.once("response", (response) => {
       cancel();
       // Readers see the error themselves. Without a reader, an aborted response must not crash the process.
@@ -98,7 +99,7 @@ function send(socketPath: string, method: Method, path: string, call: EngineCall
       cancel();
       reject(error instanceof Failure ? error : new EngineError(reasonOf(error, socketPath)));
     });
-    asked.once("close", () => signal?.removeEventListener("abort", abort));
+    asked.once("close", () => stopListening?.());
     if (body && isStream(body)) body.on("error", (error) => asked.destroy(error)).pipe(asked);
     else asked.end(body && JSON.stringify(body));
   });

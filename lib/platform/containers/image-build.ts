@@ -2,7 +2,6 @@ import { lstatSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import * as v from "valibot";
-import { systemTimer } from "../../kernel/clock.ts";
 import { AbortController } from "../../kernel/node/web.ts";
 import { hideValues } from "../../kernel/secrets/secret-values.ts";
 import { byteSizeText } from "../../kernel/text/byte-size.ts";
@@ -10,7 +9,7 @@ import { ownSettings, readWithin, rootWithin, settingsWithin } from "../runtime/
 import type { LimitedRun } from "../runtime/build-limits.ts";
 import { Declined, Failure } from "../runtime/failure.ts";
 import { createLineReader } from "../runtime/lines.ts";
-import { pause } from "../runtime/pause.ts";
+import { onAbort, pause, repeat } from "../runtime/pause.ts";
 import { explainMissing, fetchSource, secretsIn } from "../runtime/source.ts";
 import type { Order } from "../runtime/task.ts";
 import { buildAnswer, createPin, type ReleasePorts } from "./base-images.ts";
@@ -95,8 +94,7 @@ async function make(order: Order, root: string, run: LimitedRun, ports: ReleaseP
   const made = createProgress();
   const reader = createLineReader(log, hideValues([...secrets, ...secretsIn(variables)]));
   const reading = new AbortController();
-  const abort = () => reading.abort();
-  signal.addEventListener("abort", abort);
+  const stopListening = onAbort(signal, () => reading.abort());
   const unwatch = watchDisk(api, made, limits.disk_bytes, end);
   try {
     const body = Readable.from(tarOf(root, contextFilter(ignored)));
@@ -114,7 +112,7 @@ async function make(order: Order, root: string, run: LimitedRun, ports: ReleaseP
   } finally {
     unwatch();
     reader.end();
-    signal.removeEventListener("abort", abort);
+    stopListening();
     reading.abort();
   }
 }
@@ -189,18 +187,10 @@ function watchDisk(
   max_bytes: number,
   end: (reason: string) => void,
 ): () => void {
-  let isOver = false;
-  let cancel = () => {};
-  const look = async () => {
+  return repeat(watch_ms, async () => {
     const id = made.running();
     const bytes = id === undefined ? 0 : await writtenBytes(api, id).catch(() => 0);
-    if (isOver) return;
-    if (bytes > max_bytes) return end(`it wrote more than deployments.buildDisk (${byteSizeText(max_bytes)})`);
-    cancel = systemTimer(watch_ms, () => void look());
-  };
-  cancel = systemTimer(watch_ms, () => void look());
-  return () => {
-    isOver = true;
-    cancel();
-  };
+    // After the first call, further ones change nothing.
+    if (bytes > max_bytes) end(`it wrote more than deployments.buildDisk (${byteSizeText(max_bytes)})`);
+  });
 }

@@ -9,6 +9,7 @@ import { byteSizeText } from "../../kernel/text/byte-size.ts";
 import { type ImageReference, nameOf } from "../../kernel/text/image-reference.ts";
 import { Failure } from "../runtime/failure.ts";
 import { createOneAtATime } from "../runtime/one-at-a-time.ts";
+import { onAbort } from "../runtime/pause.ts";
 import { type EngineApi, EngineError, jsonLines } from "./engine-api.ts";
 import { createPullProgress } from "./pull-progress.ts";
 
@@ -85,9 +86,7 @@ export function createImages(api: EngineApi, repository: string, pullsFolder: st
 
   const download = async (image: ImageReference, digest: string, { log, signal, headers, max_bytes }: Pull) => {
     const silence = new AbortController();
-    const abort = () => silence.abort();
-    signal.addEventListener("abort", abort);
-    if (signal.aborted) abort();
+    const stopListening = onAbort(signal, () => silence.abort());
     let hasStalled = false;
     const watch = () =>
       systemTimer(maxSilence, () => {
@@ -112,7 +111,7 @@ export function createImages(api: EngineApi, repository: string, pullsFolder: st
       throw new EngineError(`the image cannot be pulled: ${error.message}${hint}`, error.status);
     } finally {
       cancel();
-      signal.removeEventListener("abort", abort);
+      stopListening();
       // Aborts a response that was not read to its end. That also ends the pull.
       silence.abort();
     }

@@ -2,7 +2,7 @@ import type { LogLine } from "../../drivers/deployment/contract.ts";
 import { monotonicNow } from "../../kernel/node/system.ts";
 import { AbortController } from "../../kernel/node/web.ts";
 import { byteSizeText } from "../../kernel/text/byte-size.ts";
-import { pause } from "../runtime/pause.ts";
+import { onAbort, pause } from "../runtime/pause.ts";
 import type { Containers } from "./container-settings.ts";
 
 const check_ms = 10_000;
@@ -25,8 +25,7 @@ interface Ports {
 export function watchWrittenFiles(id: string, { containers, take, scratch_bytes, detaching }: Ports) {
   const ending = new AbortController();
   const end = () => ending.abort();
-  if (detaching.aborted) end();
-  else detaching.addEventListener("abort", end);
+  const stopListening = onAbort(detaching, end);
   const look = () => containers.writtenBytes(id).catch(() => undefined);
   /** Some engines report a size for a container that wrote nothing. */
   let first: number | undefined;
@@ -77,7 +76,7 @@ export function watchWrittenFiles(id: string, { containers, take, scratch_bytes,
     /** Call when the container has stopped and still exists. Resolves with whether it wrote files. */
     end(): Promise<boolean> {
       end();
-      detaching.removeEventListener("abort", end);
+      stopListening();
       // The container ends before the engine answers the stop.
       left ??= Promise.all([look(), stopping]).then(
         ([bytes]) => bytes !== undefined && first !== undefined && bytes > first,

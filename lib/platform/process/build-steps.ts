@@ -6,10 +6,11 @@ import { byteSizeText } from "../../kernel/text/byte-size.ts";
 import { type BuildLimits, diskReason, type Written, watchLimits } from "../runtime/build-limits.ts";
 import { Failure, Lacking } from "../runtime/failure.ts";
 import { createLineReader, pauseUnread, tellsOfMemory } from "../runtime/lines.ts";
+import { onAbort } from "../runtime/pause.ts";
 import { createAdviceReader, type createEngineReader } from "./build-advice.ts";
 import { installCommand, lackIn, lacking, notFoundIn } from "./missing-programs.ts";
 import { deniedIn, notExecutable, programFault } from "./program-faults.ts";
-import { type Box, maxProcesses, type Sandbox } from "./sandbox.ts";
+import { type Box, maxProcesses, outputOf, type Sandbox } from "./sandbox.ts";
 import { watchSilence } from "./silence.ts";
 
 /** A step of a build: a name for the log, a shell command, and the program that it requires. */
@@ -51,18 +52,15 @@ const reasonOf = (child: Child, limits: BuildLimits) => () => {
   return memoryOf(below) > limits.memory_bytes ? memoryReason(limits) : undefined;
 };
 
-const maxPrint = 64 * 1024;
-
 /** Runs a script that inspects the result of a build, and returns its output. */
 export async function printed(script: string, box: Box, { sandbox, signal }: Pick<Build, "sandbox" | "signal">) {
-  let text = "";
-  const child = sandbox.start(script, box, (chunk) => {
-    if (text.length < maxPrint) text += chunk;
-    return 0;
+  let stopListening = () => {};
+  const { code, text } = await outputOf((take) => {
+    const child = sandbox.start(script, box, take);
+    stopListening = onAbort(signal, child.kill);
+    return child;
   });
-  signal.addEventListener("abort", child.kill);
-  const { code } = await child.ended;
-  signal.removeEventListener("abort", child.kill);
+  stopListening();
   if (signal.aborted) throw new Failure("it was ended");
   if (code === 0) return text;
   throw new Failure(`the result of the build could not be inspected: ${text.trim()}`);
@@ -95,14 +93,13 @@ export async function runStep({ name, command, program }: Step, box: Box, build:
     reason ??= why;
     child.kill();
   };
-  const abort = () => end("it was ended");
-  signal.addEventListener("abort", abort);
-  const stopListening = watchSilence(name, { pid: child.pid, heard_at: () => heard_at, hide, log });
+  const stopListening = onAbort(signal, () => end("it was ended"));
+  const stopWatching = watchSilence(name, { pid: child.pid, heard_at: () => heard_at, hide, log });
   const unwatch = watchLimits(reasonOf(child, build.limits), build, end);
   const { code, signal: by, passed } = await child.ended;
   unwatch();
+  stopWatching();
   stopListening();
-  signal.removeEventListener("abort", abort);
   reader.end();
   if (sandbox.name === "none") killStrays((of) => of.deployment_id === build.deployment_id && of.port === undefined);
   if (passed === "memory") reason ??= memoryReason(build.limits);

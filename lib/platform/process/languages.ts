@@ -1,5 +1,6 @@
 import { installCommand } from "./missing-programs.ts";
 import type { Machine } from "./probe.ts";
+import { outputOf } from "./sandbox.ts";
 
 /** The supported languages, each with a script that prints its version if it works in a box. */
 const languages = [
@@ -20,13 +21,8 @@ const versionIn = (text: string) => /\d{1,9}(\.\d{1,9}){1,5}/.exec(text)?.[0];
 export async function describeLanguages({ sandbox, userOf }: Machine, app: string): Promise<string> {
   const scripts = [...languages, ...managers.map((name) => [name, name, `${name} --version`] as const)];
   const lines = scripts.map(([, , script], i) => `echo "${i} $({ ${script}; } 2>/dev/null | tail -n 1)"`);
-  let text = "";
   const box = { app, env: { HOME: "/tmp" }, memory_bytes: 1024 ** 3, user: await userOf("doctor") };
-  const child = sandbox.start(lines.join("\n"), box, (chunk) => {
-    text += chunk;
-    return 0;
-  });
-  const { code } = await child.ended;
+  const { code, text } = await outputOf((take) => sandbox.start(lines.join("\n"), box, take));
   if (code !== 0) return `what builds find could not be inspected: ${text.trim()}`;
   const found = text.trim().split("\n").map(versionIn);
   const fetched = scripts.flatMap(([name], i) => (found[i] === undefined && isFetched(name) ? [name] : []));

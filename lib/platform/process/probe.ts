@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import type { Protection } from "../../drivers/deployment/protections.ts";
-import { type Child, startChild } from "../../kernel/node/child-process.ts";
+import type { Child } from "../../kernel/node/child-process.ts";
 import type { UserRange } from "../../kernel/text/user-range.ts";
 import { type BuildDisks, createBuildDisks } from "../box/build-disks.ts";
 import { createGroups, type Groups } from "../box/cgroups.ts";
@@ -15,7 +15,8 @@ import { systemCallFilter } from "../box/system-call-filter.ts";
 import { createTenantFiles, plainFiles, type TenantFiles } from "../box/tenant-files.ts";
 import { unitAdvice } from "../box/unit-settings.ts";
 import { gitMemory_bytes } from "../runtime/limited-git.ts";
-import { type Box, bubblewrap, noSandbox, type Sandbox } from "./sandbox.ts";
+import { runProgram } from "../runtime/run-program.ts";
+import { type Box, bubblewrap, noSandbox, outputOf, type Sandbox } from "./sandbox.ts";
 
 /** The protections of builds and apps on this machine. */
 export interface Machine {
@@ -48,26 +49,21 @@ const maxGitProcesses = 1024;
 
 /** Runs a command; returns its output and whether it succeeded. */
 async function tryOut(start: (take: (chunk: Buffer) => number) => Child): Promise<{ ok: boolean; output: string }> {
-  let output = "";
-  const child = start((chunk) => {
-    if (output.length < 4096) output += chunk;
-    return 0;
-  });
-  const { code } = await child.ended;
-  return { ok: code === 0, output: output.trim().split("\n", 2).join(" ") || "it ended without a message" };
+  const { code, text } = await outputOf(start);
+  return { ok: code === 0, output: text.trim().split("\n", 2).join(" ") || "it ended without a message" };
 }
 
-const tryCommand = (file: string, ...args: string[]) =>
-  tryOut((take) =>
-    startChild({ file, args, cwd: "/", isSandbox: false, env: { PATH: process.env["PATH"] ?? "" } }, take),
+const works = (...words: string[]): Promise<boolean> =>
+  runProgram(words).then(
+    () => true,
+    () => false,
   );
 
 async function requireTools(): Promise<void> {
   if (process.platform !== "linux") throw new Error(`the runtime process needs Linux, and this is ${process.platform}`);
-  const git = await tryCommand("git", "--version");
-  if (!git.ok) throw new Error("the runtime process needs git; install it: apt-get install git");
-  const tools = await tryCommand("setpriv", "--no-new-privs", "prlimit", "--core=0", "true");
-  if (!tools.ok)
+  if (!(await works("git", "--version")))
+    throw new Error("the runtime process needs git; install it: apt-get install git");
+  if (!(await works("setpriv", "--no-new-privs", "prlimit", "--core=0", "true")))
     throw new Error("the runtime process needs setpriv and prlimit; install them: apt-get install util-linux");
 }
 

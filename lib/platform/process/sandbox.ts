@@ -48,6 +48,18 @@ export interface Sandbox {
   readonly layerOf: ((child: Child) => () => boolean) | undefined;
 }
 
+const maxPrinted = 64 * 1024;
+
+/** Runs a command to its end; returns its exit code and what it printed. */
+export async function outputOf(start: (take: TakeOutput) => Child): Promise<{ code: number | null; text: string }> {
+  let text = "";
+  const child = start((chunk) => {
+    if (text.length < maxPrinted) text += chunk;
+    return 0;
+  });
+  return { code: (await child.ended).code, text };
+}
+
 /** The process limit of one build or app. */
 export const maxProcesses = 1024;
 /**

@@ -4,6 +4,7 @@ import { Problem } from "../../kernel/errors.ts";
 import { signalProcess } from "../../kernel/node/process-table.ts";
 import { AbortController } from "../../kernel/node/web.ts";
 import { type GitGroup, startGit } from "../runtime/limited-git.ts";
+import { onAbort } from "../runtime/pause.ts";
 import { fetchBody } from "./fetch-body.ts";
 
 /** A git client's request, in the form that CGI needs. */
@@ -63,12 +64,10 @@ export async function httpBackend(
   const kill = () => {
     if (child.pid !== undefined && child.exitCode === null) signalProcess(-child.pid, "SIGKILL");
   };
-  ending.addEventListener("abort", kill);
   const closed = new Promise<void>((resolve) => {
     child.once("error", () => resolve());
     child.once("close", () => resolve());
-  }).finally(() => ending.removeEventListener("abort", kill));
-  if (ending.aborted) kill();
+  }).finally(onAbort(ending, kill));
   if (request.service === "git-upload-pack") {
     // Git answers a fetch after it has read all of the body. A push can be answered before its end.
     const body = fetchBody(request.body, request.header("content-encoding"));

@@ -10,7 +10,7 @@ import { freePort, waitUntilHealthy } from "./health.ts";
 import { tellsOfMemory } from "./lines.ts";
 import { type Listener, watchPorts } from "./listening-ports.ts";
 import { createOutput } from "./output.ts";
-import { backoff_ms, pause, stable_ms } from "./pause.ts";
+import { backoff_ms, onAbort, pause, stable_ms } from "./pause.ts";
 import type { Run } from "./task.ts";
 import { type createWorkers, endBeyondMemory, type Workers } from "./workers.ts";
 
@@ -82,9 +82,7 @@ function createApp(program: Program, signal: AbortSignal) {
   const crashed = (crash: Crash) => takeCrash(crash);
   const workers = program.workers?.({ output: output.add, crashed });
   const stopping = new AbortController();
-  const abort = () => stopping.abort();
-  const giveUp = () => signal.removeEventListener("abort", abort);
-  signal.addEventListener("abort", abort);
+  const giveUp = onAbort(signal, () => stopping.abort());
   const waiting = new Set<(up: boolean) => void>();
   let child: Child | undefined;
   let running = program.running;

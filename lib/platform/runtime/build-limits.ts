@@ -1,10 +1,10 @@
-import { systemTimer } from "../../kernel/clock.ts";
 import { deadline } from "../../kernel/deadline.ts";
 import { monotonicNow } from "../../kernel/node/system.ts";
 import { AbortController } from "../../kernel/node/web.ts";
 import { byteSizeText } from "../../kernel/text/byte-size.ts";
 import { lackOfDisk } from "./disk.ts";
 import { Failure } from "./failure.ts";
+import { onAbort, repeat } from "./pause.ts";
 import type { Run } from "./task.ts";
 
 /** The run of a build that a limit can end. */
@@ -37,9 +37,7 @@ export async function withinLimits<T>(
     reason ??= why;
     ending.abort();
   };
-  const abort = () => end("it was ended");
-  run.signal.addEventListener("abort", abort);
-  if (run.signal.aborted) abort();
+  const stopListening = onAbort(run.signal, () => end("it was ended"));
   const cancel = deadline(timeout_ms, () =>
     end(`the build took longer than deployments.buildTimeout (${timeout_ms / 1000} s)`),
   );
@@ -52,7 +50,7 @@ export async function withinLimits<T>(
     throw reason === undefined ? error : new Failure(reason);
   } finally {
     cancel();
-    run.signal.removeEventListener("abort", abort);
+    stopListening();
   }
 }
 
@@ -75,26 +73,22 @@ export function watchLimits(
   { limits, written }: Watched,
   passed: (reason: string) => void,
 ): () => void {
-  let stopped = false;
-  let cancel = () => {};
+  let isOver = false;
   let nextDisk = 0;
-  const over = (reason: string) => {
-    if (!stopped) passed(reason);
+  const lookAtDisk = async (begun: number) => {
+    const reason = await diskReason({ limits, written });
+    nextDisk = monotonicNow() + Math.max(watch_ms, diskPause * (monotonicNow() - begun));
+    return reason;
   };
-  const look = async () => {
-    const used = reasonOf();
-    if (used !== undefined) return over(used);
-    const begun = monotonicNow();
-    if (begun >= nextDisk) {
-      const reason = await diskReason({ limits, written });
-      if (reason !== undefined) return over(reason);
-      nextDisk = monotonicNow() + Math.max(watch_ms, diskPause * (monotonicNow() - begun));
-    }
-    if (!stopped) cancel = systemTimer(watch_ms, () => void look());
-  };
-  cancel = systemTimer(watch_ms, () => void look());
+  const stop = repeat(watch_ms, async () => {
+    const now = monotonicNow();
+    const reason = reasonOf() ?? (now < nextDisk ? undefined : await lookAtDisk(now));
+    if (reason === undefined || isOver) return;
+    stop();
+    passed(reason);
+  });
   return () => {
-    stopped = true;
-    cancel();
+    isOver = true;
+    stop();
   };
 }

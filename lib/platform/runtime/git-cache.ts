@@ -4,6 +4,7 @@ import { basename, join } from "node:path";
 import { folderBytes } from "./disk.ts";
 import { Failure } from "./failure.ts";
 import { createOneAtATime } from "./one-at-a-time.ts";
+import { onAbort } from "./pause.ts";
 
 /** A cache with more commits is recreated: each fetch adds a pack, and git searches all packs. */
 export const maxCommits = 100;
@@ -34,13 +35,12 @@ export function createGitCaches() {
      * would remove files during a checkout. If `signal` aborts, waiting ends.
      */
     alone<T>(cache: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-      let leave = () => {};
+      let stopListening = () => {};
       const ended = new Promise<never>((_, reject) => {
-        leave = () => reject(new Failure("it was ended"));
-        signal.addEventListener("abort", leave);
+        stopListening = onAbort(signal, () => reject(new Failure("it was ended")));
       });
       const use = oneAtATime(cache, async () => {
-        signal.removeEventListener("abort", leave);
+        stopListening();
         if (signal.aborted) throw new Failure("it was ended");
         // An earlier process may have been killed during its work.
         if (!tidy.delete(cache)) await removeLeftovers(cache);

@@ -4,6 +4,7 @@ import { deadline } from "../../kernel/deadline.ts";
 import { signalProcess } from "../../kernel/node/process-table.ts";
 import { milliseconds } from "../../kernel/text/duration.ts";
 import { type GitGroup, gitMemorySettings, startGit } from "./limited-git.ts";
+import { onAbort } from "./pause.ts";
 
 /** Where repositories come from. */
 export interface CodeHost {
@@ -125,7 +126,7 @@ function run(
     late = true;
     kill();
   });
-  signal.addEventListener("abort", kill);
+  const stopListening = onAbort(signal, kill);
   let stdout = "";
   let stderr = "";
   child.stdout.on("data", (chunk: Buffer) => {
@@ -137,7 +138,7 @@ function run(
   return new Promise((resolve) => {
     const end = (code: number | null, problem?: string) => {
       cancel();
-      signal.removeEventListener("abort", kill);
+      stopListening();
       const reason = late ? `git took longer than ${timeout}` : (problem ?? reasonIn(stderr));
       resolve({ ok: code === 0 && !late, wasEnded: late || signal.aborted, stdout, reason });
     };

@@ -4,7 +4,7 @@ import type { Child, Ending } from "../../kernel/node/child-process.ts";
 import { descendantsOf, memoryOf, type ProcessEntry } from "../../kernel/node/process-table.ts";
 import { monotonicNow } from "../../kernel/node/system.ts";
 import { AbortController } from "../../kernel/node/web.ts";
-import { backoff_ms, pause, stable_ms } from "./pause.ts";
+import { backoff_ms, onAbort, pause, stable_ms } from "./pause.ts";
 
 /** A command that runs beside the app: an additional line of its Procfile. */
 export interface Worker {
@@ -100,11 +100,10 @@ export async function runScheduled(
     isLate = true;
     end();
   });
-  for (const signal of signals) signal.addEventListener("abort", end);
-  if (signals.some(({ aborted }) => aborted)) end();
+  const listeners = signals.map((signal) => onAbort(signal, end));
   const how = await child.ended;
   cancel();
-  for (const signal of signals) signal.removeEventListener("abort", end);
+  for (const stopListening of listeners) stopListening();
   if (isLate) return { exit_code: null, reason: `did not end within its timeout of ${timeout_s} s` };
   return { exit_code: how.code, reason: how.code === 0 && how.reason === undefined ? undefined : endOf(how, command) };
 }
