@@ -4,6 +4,7 @@ import { deadline } from "../../kernel/deadline.ts";
 import { within } from "../../kernel/node/promises.ts";
 import { milliseconds } from "../../kernel/text/duration.ts";
 import { settingsRepository } from "../../store/service-state.ts";
+import { createOneAtATime } from "../runtime/one-at-a-time.ts";
 import { pause } from "../runtime/pause.ts";
 import type { AppPorts } from "./ports.ts";
 import type { Live, Supervisor } from "./supervisor.ts";
@@ -43,14 +44,13 @@ export function createCrashRestart({ store, log, runtimeId = "own" }: Ports) {
   /** The deployment that started last before a crash. */
   let crashCandidate: string | null = null;
   let cancelCalm = () => {};
-  let written: Promise<unknown> = Promise.resolve();
+  const oneAtATime = createOneAtATime();
 
   const write = (value: Record | null) => {
     const json = JSON.stringify(value);
     const next = () => store.transaction("rows", (tx) => settings(tx).write({ name, value: json }));
     // Apps start even if the store cannot be written.
-    written = written.then(next).catch(() => {});
-    return written;
+    return oneAtATime(name, next).catch(() => {});
   };
 
   const writeState = () => write({ crashes: crashesInARow, last });

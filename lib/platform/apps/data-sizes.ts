@@ -3,12 +3,14 @@ import { systemTimer } from "../../kernel/clock.ts";
 import { reasonOf } from "../../kernel/log.ts";
 import { byteSizeText } from "../../kernel/text/byte-size.ts";
 import type { Row } from "../../store/tables.ts";
+import { createOneAtATime } from "../runtime/one-at-a-time.ts";
+import { repeat } from "../runtime/pause.ts";
 import type { AppLogs } from "./logs.ts";
 import type { Placement } from "./placement.ts";
 import type { AppPorts } from "./ports.ts";
 import { appsRepository } from "./repository.ts";
 
-const pause = "60s";
+const pause_ms = 60_000;
 /** The switch to a new release must not wait for the start of `du`. */
 const afterSwitch = "1s";
 /** The log must not repeat this line every minute, which would drown out other lines. */
@@ -25,6 +27,7 @@ export function createDataSizes({ store, log, logs, runtime, dataLimit, placemen
   const looks = new Map<string, number>();
   let hasEnded = false;
   let cancel = () => {};
+  const oneAtATime = createOneAtATime();
 
   const look = async (app: Row<"apps">): Promise<void> => {
     const key = keyOf(app);
@@ -52,30 +55,23 @@ export function createDataSizes({ store, log, logs, runtime, dataLimit, placemen
   const unread = (error: unknown) =>
     !hasEnded && log.warn("the size of data could not be read", { reason: reasonOf(error) });
 
-  const begin = (): void => {
-    if (!runtime?.dataBytes || hasEnded) return;
-    void lookAll()
-      .catch(unread)
-      .finally(() => {
-        if (!hasEnded) cancel = systemTimer(pause, begin);
-      });
-  };
-
-  /** One after the other, because the releases of many environments may go live at once. */
-  let looking: Promise<unknown> = Promise.resolve();
   const lookAt = async (key: AppKey): Promise<void> => {
     const app = hasEnded || store.retired ? undefined : await rows().find(key);
     if (app && placement.isHere(app)) await look(app);
   };
 
   return {
-    begin,
+    begin(): void {
+      if (!runtime?.dataBytes || hasEnded) return;
+      const look = () => lookAll().catch(unread);
+      void look();
+      cancel = repeat(pause_ms, look);
+    },
     /** Call when a release goes live: it may store a lot at its start. */
     goesLive(key: AppKey): void {
       if (!runtime?.dataBytes || hasEnded) return;
-      systemTimer(afterSwitch, () => {
-        looking = looking.then(() => lookAt(key)).catch(unread);
-      });
+      // One after the other, because the releases of many environments may go live at once.
+      systemTimer(afterSwitch, () => void oneAtATime("", () => lookAt(key)).catch(unread));
     },
     end(): void {
       hasEnded = true;

@@ -1,4 +1,4 @@
-import type { AppKey } from "../../features/environments/live-apps.ts";
+import { type AppKey, keyOf } from "../../features/environments/live-apps.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
 import type { Row } from "../../store/tables.ts";
 import type { CrashRestart, Returning } from "./crash-restart.ts";
@@ -30,10 +30,9 @@ export function createAppLifecycle(ports: Ports) {
   /** The live releases that this server has to restart. */
   const returning = async (live: readonly Row<"apps">[]): Promise<Returning[]> => {
     const found: Returning[] = [];
-    for (const { organization_id, project_id, environment, slug, deployment_id } of live) {
-      const key = { organization_id, project_id, environment };
-      if (deployment_id !== null) found.push([key, { deployment_id, slug, ...(await ports.accessOf(key, slug)) }]);
-    }
+    for (const { slug, deployment_id, ...key } of live)
+      if (deployment_id !== null)
+        found.push([keyOf(key), { deployment_id, slug, ...(await ports.accessOf(key, slug)) }]);
     return found;
   };
   const ownLive = async () => (await rows().live({})).filter(placement.isHere);

@@ -20,14 +20,10 @@ export interface Placement
   server(runtime_id: string): OtherServer;
   /** The other server that runs an environment; undefined if this one does, or none yet. */
   elsewhere(key: Environment, tx?: Tx): Promise<OtherServer | undefined>;
-  /** The app at a host that another server runs; undefined for this server's hosts and for unknown hosts. */
-  appElsewhere(host: string): Promise<Row<"apps"> | undefined>;
   /** The URL of the apps on the server with this runtime. */
   appsUrl(runtime_id: string | null): string | undefined;
   /** Whether a release is live in an environment. Throws 503 while the server that runs it is down. */
   isLive(tx: Tx, key: AppKey): Promise<boolean>;
-  /** The live releases of environments, by deployment, from the rows; undefined if this server knows them itself. */
-  readonly live: ((environments: readonly Environment[]) => Promise<ReadonlyMap<string, Row<"apps">>>) | undefined;
 
   /** Tells the other servers that rows of apps or runtimes changed. */
   tellOthers(tx: Tx): void;
@@ -57,10 +53,8 @@ export const oneServer = ({ runtime, supervisor, appsUrl }: Ports): Placement =>
     throw new Error(`there is no server with the runtime ${runtime_id}`);
   },
   elsewhere: async () => undefined,
-  appElsewhere: async () => undefined,
   appsUrl,
   isLive: async (_, key) => supervisor?.liveIn(key) !== undefined,
-  live: undefined,
   assign: async () => null,
   isHeld: async () => false,
   obstacle: () => undefined,

@@ -20,7 +20,7 @@ export function appsRepository(query: Queries) {
   return {
     insert: query.insert("apps"),
     find: query.first((db, p: Key) => db.selectFrom("apps").selectAll().where(isOf(p))),
-    withSlug: query.first((db, p: { slug: string }) => db.selectFrom("apps").select("slug").where("slug", "=", p.slug)),
+    ofSlug: query.first((db, p: { slug: string }) => db.selectFrom("apps").selectAll().where("slug", "=", p.slug)),
     ofProject: query.all((db, p: OfProject) =>
       db.selectFrom("apps").selectAll().where("project_id", "=", p.project_id),
     ),
@@ -127,7 +127,6 @@ function onRuntimes(query: Queries) {
     setRuntime: query.change((db, p: Key & Of) =>
       db.updateTable("apps").set({ runtime_id: p.runtime_id }).where(isOf(p)),
     ),
-    ofSlug: query.first((db, p: { slug: string }) => db.selectFrom("apps").selectAll().where("slug", "=", p.slug)),
     /** Rows from before the service supported several servers. */
     adopt: query.change((db, p: Of) =>
       db

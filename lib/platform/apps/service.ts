@@ -60,7 +60,7 @@ export function appsService(given: Given): LiveApps {
     const project = (await ports.projectName(tx, organization_id, project_id)) ?? "";
     for (const slug of labelsOf(environment, project, nameOf(key))) {
       if (hostsUnder(domains, slug).some((host) => ownHosts.includes(host))) continue;
-      if ((await rows(tx).withSlug({ slug })) || (await custom.keptFor(tx, key, slug))) continue;
+      if ((await rows(tx).ofSlug({ slug })) || (await custom.keptFor(tx, key, slug))) continue;
       const row = { organization_id, project_id, environment, slug, deployment_id: null, log_entries: 0 };
       const restarts = { restarts: 0, restarts_since: null, hour_restarts: 0, hour_since: null, mailed_at: null };
       return void (await rows(tx).insert({ ...row, runtime_id: null, data_bytes: null, workers: null, ...restarts }));

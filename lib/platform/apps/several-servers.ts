@@ -1,16 +1,17 @@
 import type { AppKey } from "../../features/environments/live-apps.ts";
-import { createRuntimeJobs } from "../../jobs/runtime-jobs.ts";
+import { createRuntimeJobs, kindAt } from "../../jobs/runtime-jobs.ts";
+import { systemTimer } from "../../kernel/clock.ts";
+import { Problem } from "../../kernel/errors.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
 import { createRowFollower } from "./follow-rows.ts";
-import { createOtherServers } from "./other-servers.ts";
-import type { Placement } from "./placement.ts";
+import type { OtherServer, Placement } from "./placement.ts";
 import type { AppPorts } from "./ports.ts";
 import { appsRepository } from "./repository.ts";
 import { createRegistry } from "./runtime-leases.ts";
 import type { Supervisor } from "./supervisor.ts";
 import { hostsUnder } from "./urls.ts";
 
-type Needed = "store" | "clock" | "ids" | "log" | "feed" | "queue" | "domains" | "custom" | "appsUrl" | "runtime";
+type Needed = "store" | "clock" | "ids" | "log" | "feed" | "queue" | "domains" | "appsUrl" | "runtime";
 
 interface Ports extends Pick<AppPorts, Needed | "runtimeId" | "forgetsRuntimes"> {
   readonly supervisor: Supervisor | undefined;
@@ -20,43 +21,77 @@ interface Ports extends Pick<AppPorts, Needed | "runtimeId" | "forgetsRuntimes">
   readonly onTaken: () => Promise<unknown>;
 }
 
+/** How often a waiting request checks whether its work is done. Usually a message arrives first. */
+const pause = "1s";
+
+const isDown = () => {
+  const message = "the server that runs this environment is down; it starts the live release when it is back";
+  return new Problem("unavailable", message, { headers: { "retry-after": "5" } });
+};
+
 /** Several servers share the database. Each environment runs on one of those that have a runtime. */
 export function createSeveralServers(ports: Ports): Placement {
-  const { store, feed, domains, runtime, runtimeId, supervisor } = ports;
+  const { store, ids, feed, queue, domains, runtime, runtimeId, supervisor } = ports;
   const own = runtime && runtimeId !== undefined ? { id: runtimeId, names: runtime.name } : undefined;
   const rows = store.using(appsRepository);
   const jobs = createRuntimeJobs(store);
   const tellOthers = (tx: Tx) => feed.wake(tx, "runtimes");
   const registry = createRegistry({ ...ports, own, jobs, tellOthers });
-  const others = createOtherServers({ ...ports, jobs, registry });
   const follower = createRowFollower({ ...ports, registry, ownHostsOf: (slug) => hostsUnder(domains, slug) });
   const isHere: Placement["isHere"] = ({ runtime_id }) => runtime_id === null || runtime_id === own?.id;
+
+  /** Throws 503 while the server of a runtime is down. */
+  const requireUp = (runtime_id: string | null) => {
+    const found = registry.find(runtime_id);
+    if (!found || !registry.isUp(found)) throw isDown();
+  };
+
+  const restarts = new Map<string, () => void>();
+  feed.onWake("restarted", (restart_id) => restarts.get(restart_id)?.());
+  const restarted = (restart_id: string) =>
+    new Promise<void>((resolve) => {
+      const cancel = systemTimer(pause, resolve, { hold: true });
+      restarts.set(restart_id, () => {
+        cancel();
+        resolve();
+      });
+    });
+
+  const server = (runtime_id: string): OtherServer => ({
+    clear: (tx, leftovers) => queue.add(tx, kindAt("apps.clear", runtime_id), leftovers),
+
+    async restart({ organization_id, project_id, environment }) {
+      const restart_id = ids.next("job");
+      const order = { organization_id, project_id, environment, restart_id };
+      const kind = kindAt("apps.restart", runtime_id);
+      await store.transaction({ organization_id }, (tx) => queue.addUnique(tx, kind, order, restart_id));
+      try {
+        while (await jobs.isWaiting(`job_${restart_id}`)) {
+          requireUp(runtime_id);
+          await restarted(restart_id);
+        }
+      } finally {
+        restarts.delete(restart_id);
+      }
+    },
+  });
 
   return {
     runtimeId: own?.id,
     runtimeName: () => runtime?.name ?? registry.names(),
     runtimes: registry.known,
     isHere,
-    server: others.server,
+    server,
     async elsewhere(key, tx) {
       const app = await rows(tx).find(key);
-      return app && !isHere(app) ? others.server(app.runtime_id ?? "") : undefined;
-    },
-    async appElsewhere(host) {
-      const app = await others.atHost(host);
-      return app && !isHere(app) ? app : undefined;
+      return app && !isHere(app) ? server(app.runtime_id ?? "") : undefined;
     },
     appsUrl: (runtime_id) => registry.find(runtime_id)?.apps_url || ports.appsUrl(),
     async isLive(tx, key) {
       const app = await rows(tx).find(key);
       if (!app?.deployment_id) return supervisor?.liveIn(key) !== undefined;
-      if (!isHere(app)) others.requireUp(app.runtime_id);
+      if (!isHere(app)) requireUp(app.runtime_id);
       return true;
-    },
-    async live(environments) {
-      const keys = new Map(environments.map((one) => [`${one.project_id} ${one.environment}`, one]));
-      const found = await Promise.all([...keys.values()].map((key) => rows().find(key)));
-      return new Map(found.flatMap((app) => (app?.deployment_id ? [[app.deployment_id, app]] : [])));
     },
 
     assign: (tx, key) => registry.choose(tx, key, () => ports.ensure(tx, key)),
@@ -64,7 +99,7 @@ export function createSeveralServers(ports: Ports): Placement {
     obstacle: follower.obstacle,
     onBack: follower.onBack,
     tellOthers,
-    tellRestarted: others.tellRestarted,
+    tellRestarted: (tx, restart_id) => feed.wake(tx, "restarted", restart_id),
 
     /** Refuses to start with a runtime that differs from the other servers': each accepts only some kinds of sources. */
     async begin() {

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { byEnvironment } from "../../features/environments/domains.ts";
-import type { Environment, EnvironmentApp } from "../../features/environments/live-apps.ts";
+import { type Environment, type EnvironmentApp, nameOf } from "../../features/environments/live-apps.ts";
 import { protectionOf } from "../../features/environments/protection.ts";
 import type { EnvironmentRange } from "../../kernel/page.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
@@ -13,7 +13,7 @@ import type { Access } from "./supervisor.ts";
 
 type Deployment = Environment & { readonly id: string; readonly status: string };
 
-interface Ports extends Pick<AppPorts, "store" | "domains" | "custom" | "ownHosts"> {
+interface Ports extends Pick<AppPorts, "store" | "domains" | "custom" | "ownHosts" | "isShared"> {
   readonly schedules: Pick<Schedules, "ofRange">;
   readonly placement: Placement;
 }
@@ -26,13 +26,29 @@ const hostOfApps = ({ apps_url }: Row<"runtimes">) => (apps_url === "" ? [] : [n
 /** The addresses of apps: their hosts, and the URLs that callers see. */
 export function createAppUrls(ports: Ports) {
   const { store, domains, custom, ownHosts, placement } = ports;
-  const live = placement.live;
   const { runtimeName } = placement;
   const rows = store.using(appsRepository);
 
   /** The URL of an environment, on the server that runs it. */
   const urlOf = ({ slug, runtime_id = null }: { slug: string; runtime_id?: string | null }): string | null => {
     return placement.appsUrl(runtime_id)?.replace("://", `://${slug}.`) ?? null;
+  };
+
+  /** The app at a host, on this server or another. */
+  const atHost = async (host: string): Promise<Row<"apps"> | undefined> => {
+    const own = await custom.active(host);
+    if (own) return rows().find(own);
+    const served = [...domains, ...placement.runtimes().flatMap(hostOfApps)];
+    const slugs = served.flatMap((one) => (host.endsWith(`.${one}`) ? [host.slice(0, -one.length - 1)] : []));
+    const found = await Promise.all([...new Set(slugs)].map((slug) => rows().ofSlug({ slug })));
+    return found.find((app) => app !== undefined);
+  };
+
+  /** The apps that are live, by their deployment. */
+  const liveApps = async (active: readonly Environment[]) => {
+    const keys = new Map(active.map((one) => [nameOf(one), one]));
+    const found = await Promise.all([...keys.values()].map((key) => rows().find(key)));
+    return new Map(found.flatMap((app) => (app?.deployment_id ? [[app.deployment_id, app]] : [])));
   };
 
   return {
@@ -61,18 +77,11 @@ export function createAppUrls(ports: Ports) {
 
     /** The URL of an app that another server runs at a host. */
     async urlElsewhere(host: string): Promise<string | undefined> {
-      const app = await placement.appElsewhere(host);
-      return (app && urlOf(app)) ?? undefined;
+      const app = placement.runtimes().length === 0 ? undefined : await atHost(host);
+      return app && !placement.isHere(app) ? (urlOf(app) ?? undefined) : undefined;
     },
 
-    /** Whether an environment is reached at a host, on this server or another. */
-    async hasHost(host: string): Promise<boolean> {
-      if (await custom.active(host)) return true;
-      const served = [...domains, ...placement.runtimes().flatMap(hostOfApps)];
-      const slugs = served.flatMap((one) => (host.endsWith(`.${one}`) ? [host.slice(0, -one.length - 1)] : []));
-      for (const slug of new Set(slugs)) if (await rows().withSlug({ slug })) return true;
-      return false;
-    },
+    hasHost: async (host: string) => (await atHost(host)) !== undefined,
 
     /** The domains and URLs of environments, by name. */
     async ofRange(range: EnvironmentRange, tx?: Tx): Promise<(environment: string) => EnvironmentApp> {
@@ -97,15 +106,15 @@ export function createAppUrls(ports: Ports) {
     },
 
     /** The URLs of live deployments, from the rows; undefined if this server already knows them. */
-    urlsOf:
-      live &&
-      (async (given: readonly Deployment[]) => {
-        const active = given.filter(({ status }) => status === "active");
-        const apps = await live(runtimeName() === undefined ? [] : active);
-        return ({ id }: Pick<Deployment, "id">) => {
-          const app = apps.get(id);
-          return app ? urlOf(app) : null;
-        };
-      }),
+    urlsOf: ports.isShared
+      ? async (given: readonly Deployment[]) => {
+          const active = given.filter(({ status }) => status === "active");
+          const apps = await liveApps(runtimeName() === undefined ? [] : active);
+          return ({ id }: Pick<Deployment, "id">) => {
+            const app = apps.get(id);
+            return app ? urlOf(app) : null;
+          };
+        }
+      : undefined,
   };
 }

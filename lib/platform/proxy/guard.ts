@@ -2,6 +2,7 @@ import { createHmac } from "node:crypto";
 import type { Protection } from "../../features/environments/protection.ts";
 import { createRandom } from "../../kernel/random.ts";
 import type { PasswordHashes } from "../../kernel/secrets/password-hash.ts";
+import { createOneAtATime } from "../runtime/one-at-a-time.ts";
 
 /** `busy`: too many passwords are waiting to be checked, and the client may try again. */
 export type Admission = "passed" | "refused" | "busy";
@@ -25,7 +26,7 @@ export function createGuard({ user, hash }: Protection, { isPassword }: Pick<Pas
   const key = createRandom().bytes(32);
   const known = new Map<string, boolean>();
   const checks = new Map<string, Promise<boolean>>();
-  let last: Promise<unknown> = Promise.resolve();
+  const oneAtATime = createOneAtATime();
 
   const remember = (name: string, isRight: boolean) => {
     const same = [...known].filter(([, one]) => one === isRight);
@@ -35,10 +36,8 @@ export function createGuard({ user, hash }: Protection, { isPassword }: Pick<Pas
   };
 
   const check = (name: string, password: string, isUser: boolean) => {
-    const checking = last
-      .then(async () => remember(name, (await isPassword(hash, password)) && isUser))
-      .finally(() => checks.delete(name));
-    last = checking.catch(() => {});
+    const work = async () => remember(name, (await isPassword(hash, password)) && isUser);
+    const checking = oneAtATime("", work).finally(() => checks.delete(name));
     checks.set(name, checking);
     return checking;
   };
