@@ -3,7 +3,8 @@ import { systemTimer } from "../../kernel/clock.ts";
 import { Problem } from "../../kernel/errors.ts";
 import { signalProcess } from "../../kernel/node/process-table.ts";
 import { AbortController } from "../../kernel/node/web.ts";
-import { type GitGroup, startGit } from "../runtime/limited-git.ts";
+import type { GitCommand } from "../runtime/git-command.ts";
+import { startGit } from "../runtime/limited-git.ts";
 import { onAbort } from "../runtime/pause.ts";
 import { fetchBody } from "./fetch-body.ts";
 
@@ -56,7 +57,7 @@ function variablesOf({ repository, service, method, query, header }: BackendRequ
 /** Runs `git http-backend`. Request and response are streamed, so a push of any size needs little memory. */
 export async function httpBackend(
   request: BackendRequest,
-  { env, group }: { readonly env: Readonly<Record<string, string>>; readonly group: GitGroup | undefined },
+  { env, group }: Pick<GitCommand, "env" | "group">,
   ending: AbortSignal,
 ): Promise<BackendAnswer> {
   const child = startGit(["http-backend"], { ...env, ...variablesOf(request) }, group);

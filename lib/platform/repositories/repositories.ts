@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { cp, mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { RepositoryName } from "../../features/repositories/service.ts";
@@ -7,14 +7,13 @@ import { Problem } from "../../kernel/errors.ts";
 import { AbortController } from "../../kernel/node/web.ts";
 import { createRandom } from "../../kernel/random.ts";
 import { lackOfDisk } from "../runtime/disk.ts";
-import { createGitCommand } from "../runtime/git-command.ts";
+import { removeGitLeftovers } from "../runtime/git-cache.ts";
+import { createGitCommand, type GitCommand } from "../runtime/git-command.ts";
 import type { GitGroup } from "../runtime/limited-git.ts";
 import { type BackendAnswer, type BackendRequest, httpBackend } from "./http-backend.ts";
 import { gitSettings, settleRepository } from "./settings.ts";
 import { storedRepositories } from "./stored-repositories.ts";
 
-/** Leftovers of a killed git: locks, which block the next push, and partial packs. */
-const leftover = /\.lock$|^(tmp_|\.tmp-)/;
 /** Each push adds a pack. Above this number, packs are merged. */
 const maxPacks = 20;
 /** The concurrent git requests per organization. Each takes several processes. */
@@ -27,7 +26,6 @@ export type Repositories = ReturnType<typeof createRepositories>;
 export function createRepositories(folder: string, { pushLimit }: { readonly pushLimit: number }, group?: GitGroup) {
   const own = join(folder, ".host");
   const template = join(own, "empty.git");
-  const settings = join(own, "settings");
   const closing = new AbortController();
   setMaxListeners(0, closing.signal); // One for each running request of git.
   /** Running pushes per repository, and running requests per organization. */
@@ -37,31 +35,19 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
   const tidied = new Map<string, Promise<void>>();
   /** The settings of a new repository. */
   let newSettings: Buffer;
-  let begun: Promise<ReturnType<typeof createGitCommand>> | undefined;
-
-  const env: Record<string, string> = {
-    PATH: process.env["PATH"] ?? "",
-    HOME: own,
-    LC_ALL: "C",
-    GIT_CONFIG_NOSYSTEM: "1",
-    GIT_CONFIG_GLOBAL: settings,
-    // A push may name replacements (refs/replace), and a commit that replaces itself would stop all later pushes.
-    GIT_NO_REPLACE_OBJECTS: "1",
-  };
+  let begun: Promise<GitCommand> | undefined;
 
   /** Repositories that exist share the template's settings, so its formats must not change with git's version. */
   const formats = ["-c", "init.defaultObjectFormat=sha1", "-c", "init.defaultRefFormat=files"];
 
   const begin = async () => {
-    mkdirSync(own, { recursive: true, mode: 0o700 });
-    writeFileSync(settings, gitSettings(pushLimit));
-    const git = createGitCommand(join(own, "git"), { url: "file:" }, group);
+    const command = createGitCommand(own, gitSettings(pushLimit), group);
     await rm(template, { recursive: true, force: true });
     const init = ["init", "--quiet", "--bare", "--template=", "--initial-branch=main", "--", template];
-    const made = await git([...formats, ...init], { signal: closing.signal, timeout: "30s" });
+    const made = await command.git([...formats, ...init], { signal: closing.signal, timeout: "30s" });
     if (!made.ok) throw new Error(`git cannot make a repository: ${made.reason}`);
     newSettings = await readFile(join(template, "config"));
-    return git;
+    return command;
   };
   const ready = () => {
     begun ??= begin().catch((error) => {
@@ -93,21 +79,11 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
     return path;
   };
 
-  const removeLeftovers = async (path: string) => {
-    const places = [path, join(path, "objects"), join(path, "objects/pack")];
-    for (const place of places)
-      for (const name of await readdir(place))
-        if (leftover.test(name)) await rm(join(place, name), { recursive: true, force: true });
-    const refs = join(path, "refs");
-    for (const name of await readdir(refs, { recursive: true }))
-      if (name.endsWith(".lock")) await rm(join(refs, name), { force: true });
-  };
-
   /** Counts a running push. The first of several concurrent pushes removes the leftovers of a killed push. */
   const beginPush = async (repository: string): Promise<() => void> => {
     const isFirst = !pushing.has(repository);
     const leave = count(pushing, repository);
-    if (isFirst) tidied.set(repository, removeLeftovers(repository));
+    if (isFirst) tidied.set(repository, removeGitLeftovers(repository));
     await tidied.get(repository)?.catch((error) => {
       leave();
       throw error;
@@ -116,7 +92,7 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
   };
 
   const read = async (path: string, ...args: string[]) => {
-    const git = await ready();
+    const { git } = await ready();
     const { ok, stdout } = await git(["--git-dir", path, ...args], { signal: closing.signal, timeout: "30s" });
     return ok ? stdout.trim() : undefined;
   };
@@ -129,9 +105,8 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
     if (pushing.get(path) !== 1) return;
     const files = await readdir(join(path, "objects/pack")).catch(() => []);
     if (files.filter((name) => name.endsWith(".pack")).length < maxPacks) return;
-    const git = await ready();
-    const limits = ["-c", "pack.windowMemory=64m", "-c", "pack.threads=1"];
-    const args = ["--git-dir", path, ...limits, "repack", "--geometric=2", "-d", "--quiet"];
+    const { git } = await ready();
+    const args = ["--git-dir", path, "repack", "--geometric=2", "-d", "--quiet"];
     await git(args, { signal: closing.signal, timeout: "1h" });
   };
 
@@ -159,7 +134,7 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
       request: Omit<BackendRequest, "repository">,
       mayMake: boolean,
     ): Promise<BackendAnswer | undefined> {
-      await ready();
+      const command = await ready();
       const { organization_id } = name;
       if ((serving.get(organization_id) ?? 0) >= maxRequests)
         throw new Problem(
@@ -184,7 +159,7 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
         }
         if (repository !== template) await settleRepository(repository, newSettings);
         if (isPush) leaves.push(await beginPush(repository));
-        const answer = await httpBackend({ ...request, repository }, { env, group }, closing.signal);
+        const answer = await httpBackend({ ...request, repository }, command, closing.signal);
         void answer.closed.then(() => (isPush ? repack(repository) : undefined)).finally(leave);
         return answer;
       } catch (error) {

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { folderBytes } from "./disk.ts";
 import { Failure } from "./failure.ts";
 import { createOneAtATime } from "./one-at-a-time.ts";
@@ -9,20 +9,24 @@ import { onAbort } from "./pause.ts";
 /** A cache with more commits is recreated: each fetch adds a pack, and git searches all packs. */
 export const maxCommits = 100;
 
-/** Leftovers of a killed git: locks, which block the next run, and partial packs as large as the fetch. */
-const leftover = /\.lock$|^tmp_/;
+/** Leftovers of a killed git: locks, which block the next run, and partial packs. */
+const leftover = /\.lock$|^(tmp_|\.tmp-)/;
+
+/** Removes what a killed git left in a repository. A branch may be called `tmp_1`. */
+export async function removeGitLeftovers(repository: string): Promise<void> {
+  const refs = join(repository, "refs");
+  const namesIn = (place: string) => readdir(place, { recursive: place === refs }).catch(() => []);
+  for (const place of [repository, join(repository, "objects"), join(repository, "objects/pack"), refs])
+    for (const name of await namesIn(place))
+      if (place === refs ? name.endsWith(".lock") : leftover.test(name))
+        await rm(join(place, name), { recursive: true, force: true });
+}
 
 /** The caches of fetched commits: bare repositories, one per project and URL. */
 export function createGitCaches() {
   const oneAtATime = createOneAtATime();
   /** Caches that this process has cleaned up. */
   const tidy = new Set<string>();
-
-  const removeLeftovers = async (cache: string) => {
-    if (!existsSync(cache)) return;
-    for (const path of await readdir(cache, { recursive: true }))
-      if (leftover.test(basename(path))) await rm(join(cache, path), { force: true });
-  };
 
   const commitsIn = async (cache: string) => {
     const folder = join(cache, "refs/svc");
@@ -43,11 +47,11 @@ export function createGitCaches() {
         stopListening();
         if (signal.aborted) throw new Failure("it was ended");
         // An earlier process may have been killed during its work.
-        if (!tidy.delete(cache)) await removeLeftovers(cache);
+        if (!tidy.delete(cache)) await removeGitLeftovers(cache);
         try {
           return await work();
         } finally {
-          await removeLeftovers(cache);
+          await removeGitLeftovers(cache);
           tidy.add(cache);
         }
       });

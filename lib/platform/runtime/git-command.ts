@@ -31,9 +31,12 @@ export interface GitResult {
 export interface GitOptions {
   readonly signal: AbortSignal;
   readonly timeout: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+interface Credential {
   /** Whether to use the operator's credential at the code host: a token, or the ssh key of the server's user. */
   readonly usesCredential?: boolean;
-  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** Environment variables of the server that git may need to reach the code host. */
@@ -72,25 +75,39 @@ const config = (scheme: string) => `[safe]
 	detachedHead = false
 ${gitMemorySettings}`;
 
-/** Runs git without a shell, in an environment that contains only what is set here. */
-export function createGitCommand(folder: string, { url, token, repos }: CodeHost, group?: GitGroup) {
-  mkdirSync(folder, { recursive: true });
-  const settings = join(folder, "config");
-  const scheme = repos === undefined ? (/^[a-z]+/.exec(url)?.[0] ?? "https") : "file";
-  writeFileSync(settings, config(scheme));
-  const { PATH = "", HOME = folder } = process.env;
+/** Runs git without a shell, with these settings, in an environment that contains only what is set here. */
+export function createGitCommand(folder: string, settings: string, group?: GitGroup) {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const file = join(folder, "settings");
+  writeFileSync(file, settings);
   const env: Record<string, string> = {
-    PATH,
-    // An ssh key is in the home folder of the server's user.
-    HOME: scheme === "ssh" ? HOME : folder,
+    PATH: process.env["PATH"] ?? "",
+    HOME: folder,
     LC_ALL: "C",
     GIT_CONFIG_NOSYSTEM: "1",
-    GIT_CONFIG_GLOBAL: settings,
+    GIT_CONFIG_GLOBAL: file,
+    // A push may name replacements (refs/replace), and a commit that replaces itself would stop all later pushes.
+    GIT_NO_REPLACE_OBJECTS: "1",
+  };
+  return {
+    env,
+    group,
+    git: (args: readonly string[], options: GitOptions) => run(args, { ...env, ...options.env }, options, group),
+  };
+}
+export type GitCommand = ReturnType<typeof createGitCommand>;
+
+/** Runs git for repositories of a code host. */
+export function createFetchCommand(folder: string, { url, token, repos }: CodeHost, group?: GitGroup) {
+  const scheme = repos === undefined ? (/^[a-z]+/.exec(url)?.[0] ?? "https") : "file";
+  const { git } = createGitCommand(folder, config(scheme), group);
+  const env: Record<string, string> = {
+    // An ssh key is in the home folder of the server's user.
+    ...(scheme === "ssh" && { HOME: process.env["HOME"] ?? folder }),
     GIT_TERMINAL_PROMPT: "0",
     GIT_ASKPASS: "/bin/false",
     GIT_PROTOCOL_FROM_USER: "0",
     GIT_LFS_SKIP_SMUDGE: "1",
-    GIT_NO_REPLACE_OBJECTS: "1",
   };
   for (const [name, value] of Object.entries(process.env))
     if (passed.test(name) && value !== undefined) env[name] = value;
@@ -104,8 +121,8 @@ export function createGitCommand(folder: string, { url, token, repos }: CodeHost
     credential["GIT_CONFIG_VALUE_0"] =
       `Authorization: Basic ${Buffer.from(`x-access-token:${token}`).toString("base64")}`;
   }
-  return (args: readonly string[], options: GitOptions) =>
-    run(args, { ...env, ...(options.usesCredential ? credential : anonymous), ...options.env }, options, group);
+  return (args: readonly string[], options: GitOptions & Credential) =>
+    git(args, { ...options, env: { ...env, ...(options.usesCredential ? credential : anonymous), ...options.env } });
 }
 
 function run(

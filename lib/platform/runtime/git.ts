@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import type { DeploymentSource } from "../../drivers/deployment/contract.ts";
 import { Failure } from "./failure.ts";
 import { createGitCaches } from "./git-cache.ts";
-import { type CodeHost, createGitCommand, type GitResult } from "./git-command.ts";
+import { type CodeHost, createFetchCommand, type GitResult } from "./git-command.ts";
 import type { GitGroup } from "./limited-git.ts";
 import { repositoryIn } from "./local-repositories.ts";
 import { type Submodule, sourceAt, submoduleUrls } from "./submodules.ts";
@@ -62,7 +62,7 @@ const withoutPaths = (reason: string): string =>
 
 /** Access to repositories by name: resolves a ref, fetches a commit into the project's cache, and writes its files. */
 export function createGit(folder: string, caches: string, host: CodeHost, group?: GitGroup) {
-  const git = createGitCommand(folder, host, group);
+  const git = createFetchCommand(folder, host, group);
   const caching = createGitCaches();
 
   const hasCredential = host.token !== undefined || host.url.startsWith("ssh:");
