@@ -3,11 +3,11 @@ import type { EnvironmentRange } from "../../kernel/page.ts";
 import { equal, type Queries } from "../../store/query.ts";
 import type { Row } from "../../store/tables.ts";
 
-type Key = { project_id: string; environment: string };
+export type Key = { project_id: string; environment: string };
 type OfProject = { project_id: string };
 
 /** The rows of an environment. */
-const isOf = (p: Key) => equal(p, "project_id", "environment");
+export const isOf = (p: Key) => equal(p, "project_id", "environment");
 
 /** The number of rows that one transaction removes: a few milliseconds of work. */
 export const batch = 500;

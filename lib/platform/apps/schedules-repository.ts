@@ -1,13 +1,10 @@
 import { sql } from "kysely";
 import type { EnvironmentRange } from "../../kernel/page.ts";
-import { equal, type Queries } from "../../store/query.ts";
+import type { Queries } from "../../store/query.ts";
 import type { Row } from "../../store/tables.ts";
+import { isOf, type Key } from "./repository.ts";
 
-type Key = { project_id: string; environment: string };
 type Named = Key & { name: string };
-
-/** The rows of an environment. */
-const isOf = (p: Key) => equal(p, "project_id", "environment");
 
 /** The number of runs stored per environment. */
 export const keptRuns = 1_000;

@@ -2,7 +2,7 @@ import type { App, Crash, Instance, LogLine, Runtime } from "../../drivers/deplo
 import { type AppKey, type Environment, nameOf } from "../../features/environments/live-apps.ts";
 import type { Protection } from "../../features/environments/protection.ts";
 import { reasonOf } from "../../kernel/log.ts";
-import { within } from "../../kernel/node/promises.ts";
+import { createArrival } from "../runtime/arrival.ts";
 import { Unhealthy } from "../runtime/failure.ts";
 import { backoff_ms, pause } from "../runtime/pause.ts";
 import type { AppPorts } from "./ports.ts";
@@ -18,15 +18,6 @@ interface Ports extends Pick<AppPorts, "log" | "proxy"> {
 }
 
 const grace_ms = 10_000;
-
-/** Holds requests while the live release starts, up to their time limit. */
-function comingUp() {
-  let arrive: (up: boolean) => void = () => {};
-  const arrival = new Promise<boolean>((resolve) => {
-    arrive = resolve;
-  });
-  return { port: undefined, up: (within_ms: number) => within(within_ms, arrival, false), arrive };
-}
 
 /** Answers requests for an app that was not started. */
 const nothing = { port: undefined, up: () => Promise.resolve(false) };
@@ -106,7 +97,7 @@ export function createSupervisor({ log, runtime, proxy, appOf, output, crashed, 
   /** Starts the live release in its turn, and retries until it succeeds. `onTried` is called after the first try. */
   const bring = async (entry: Entry, turn?: Promise<void>, onTried = () => {}): Promise<void> => {
     const { deployment_id } = entry;
-    const coming = comingUp();
+    const coming = { port: undefined, ...createArrival() };
     void proxy.route(nameOf(entry.key), coming);
     await turn;
     // Another call may have started it meanwhile.

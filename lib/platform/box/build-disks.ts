@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import type { StatsFs } from "node:fs";
 import { rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
+import { createOneAtATime } from "../runtime/one-at-a-time.ts";
 import { runProgram } from "../runtime/run-program.ts";
 
 /** The folders of a build. They lie on a file system of their own while the build runs. */
@@ -91,7 +92,7 @@ function lastWords(stream: NodeJS.ReadableStream): () => string {
 
 /** Build disks for a server that runs as root. Each is mounted in a mount namespace that ends with the server. */
 export function createBuildDisks(): BuildDisks {
-  const closing = new Map<string, Promise<void>>();
+  const closing = createOneAtATime();
 
   const begin = async ({ name, packages, app, temporary, user, bytes }: DiskPlaces) => {
     const words = [packages, app, temporary, String(sizeFor(bytes)), String(user ?? ""), name];
@@ -114,7 +115,7 @@ export function createBuildDisks(): BuildDisks {
   return {
     async open(places) {
       const { packages, app } = places;
-      await closing.get(packages);
+      await closing(packages, async () => {});
       const { keeper, ended, before } = await begin(places);
       const [bsize = 0, blocks = 0, bfree = 0, files = 0, ffree = 0] = before;
       const usedBefore = usedBytes({ bsize, blocks, bfree, files, ffree });
@@ -132,12 +133,11 @@ export function createBuildDisks(): BuildDisks {
           void (await runProgram([...within, "cp", "-a", "-T", "--", app, to], { signal })),
         close() {
           keeper.stdin.end();
-          const end = ended.then(() => void (closing.get(packages) === end && closing.delete(packages)));
-          closing.set(packages, end);
+          void closing(packages, () => ended);
         },
       };
     },
 
-    close: async () => void (await Promise.all(closing.values())),
+    close: closing.all,
   };
 }

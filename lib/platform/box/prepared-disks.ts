@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync, readdirSync, statfsSync, statSync } from "node:fs";
 import { mkdir, readdir, rename, statfs } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { createOneAtATime } from "../runtime/one-at-a-time.ts";
 import { type BuildDisks, usedBytes } from "./build-disks.ts";
 import type { TenantFiles } from "./tenant-files.ts";
 
@@ -49,7 +50,7 @@ export function lackOf({ folder, count, bytes }: PreparedDisks): string | undefi
 export function createPreparedDisks({ folder }: PreparedDisks, files: TenantFiles): BuildDisks {
   const free = mountsIn(folder);
   const waiting: ((disk: string) => void)[] = [];
-  const closing = new Map<string, Promise<void>>();
+  const closing = createOneAtATime();
   const give = (disk: string) => (waiting.shift() ?? ((one) => void free.push(one)))(disk);
   const take = async () => free.pop() ?? new Promise<string>((resolve) => waiting.push(resolve));
   const placesIn = (disk: string) => ({
@@ -72,7 +73,7 @@ export function createPreparedDisks({ folder }: PreparedDisks, files: TenantFile
 
   return {
     async open({ packages, app, user }) {
-      await closing.get(packages);
+      await closing(packages, async () => {});
       const disk = await take();
       const places = placesIn(disk);
       const used = async () => usedBytes(await statfs(disk));
@@ -95,19 +96,15 @@ export function createPreparedDisks({ folder }: PreparedDisks, files: TenantFile
         written: async () => (await used()) - before,
         copyApp: (to, signal) => files.copy(places.app, to, signal),
         close() {
-          const end = keep(places.packages, packages)
-            .catch(() => {}) // The next build downloads its packages again.
-            .then(() => empty(disk))
-            .catch(() => {}) // The next build empties it too.
-            .then(() => {
-              if (closing.get(packages) === end) closing.delete(packages);
-              give(disk);
-            });
-          closing.set(packages, end);
+          void closing(packages, async () => {
+            await keep(places.packages, packages).catch(() => {}); // The next build downloads its packages again.
+            await empty(disk).catch(() => {}); // The next build empties it too.
+            give(disk);
+          });
         },
       };
     },
 
-    close: async () => void (await Promise.all(closing.values())),
+    close: closing.all,
   };
 }

@@ -4,6 +4,7 @@ import type { Child } from "../../kernel/node/child-process.ts";
 import { hideValues } from "../../kernel/secrets/secret-values.ts";
 import { type Program, startApp } from "../runtime/app-instance.ts";
 import type { DataFolders } from "../runtime/data-folders.ts";
+import type { RuntimeSettings } from "../runtime/driver.ts";
 import { Failure } from "../runtime/failure.ts";
 import { createPacing } from "../runtime/lines.ts";
 import { variablesOf } from "../runtime/source.ts";
@@ -16,15 +17,11 @@ import { besideOf, healthOf, portOf } from "./image-settings.ts";
 import type { Image } from "./images.ts";
 import { ensureNetwork, type Names } from "./ownership.ts";
 
-interface Ports {
+interface Ports extends Pick<RuntimeSettings, "appMemory_bytes" | "healthTimeout_ms" | "scratch_bytes"> {
   readonly engine: Engine;
   readonly containers: Containers;
   readonly data: DataFolders;
   readonly names: Names;
-  readonly appMemory_bytes: number;
-  readonly healthTimeout_ms: number;
-  /** Option `deployments.scratch`. */
-  readonly scratch_bytes: number;
   /** Containers of live releases that an earlier process left running. */
   readonly left: Set<Running>;
   /** Aborted when this process ends. */

@@ -3,13 +3,10 @@ import { join } from "node:path";
 import type { Kept } from "../../drivers/deployment/contract.ts";
 import type { Outbound } from "../../drivers/outbound/outbound.ts";
 import { AbortController } from "../../kernel/node/web.ts";
-import type { BuildLimits } from "../runtime/build-limits.ts";
 import { createDataFolders } from "../runtime/data-folders.ts";
-import type { Release, RuntimeKind } from "../runtime/driver.ts";
+import type { Release, RuntimeKind, RuntimeSettings } from "../runtime/driver.ts";
 import { createGit } from "../runtime/git.ts";
-import type { CodeHost } from "../runtime/git-command.ts";
 import { removeLeftovers } from "../runtime/leftovers.ts";
-import type { GitGroup } from "../runtime/limited-git.ts";
 import { createProjectCaches } from "../runtime/project-caches.ts";
 import { createReleases } from "../runtime/releases.ts";
 import type { ReleasePorts } from "./base-images.ts";
@@ -22,19 +19,9 @@ import { createImages, type Image, type Images } from "./images.ts";
 import { goneFolders, namesOf, removeAll } from "./ownership.ts";
 import { makeRelease, pullsIn } from "./releases.ts";
 
-export interface EngineSettings {
-  readonly codeHost: CodeHost;
-  readonly gitGroup?: GitGroup;
+export interface EngineSettings extends RuntimeSettings {
   readonly registries: Registries;
   readonly outbound: Pick<Outbound, "callBackend">;
-  readonly appMemory_bytes: number;
-  readonly healthTimeout_ms: number;
-  readonly scratch_bytes: number;
-  readonly limits: BuildLimits & { readonly timeout_ms: number };
-  /** Option `deployments.buildVariables`. */
-  readonly buildVariables?: Readonly<Record<string, string>>;
-  /** The parent folder of the environments' data. */
-  readonly dataFolder?: string;
   /** Whether the next process takes over running containers. If false, they end with this process. */
   readonly isLasting: boolean;
 }

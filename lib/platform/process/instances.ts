@@ -6,6 +6,7 @@ import { hideValues } from "../../kernel/secrets/secret-values.ts";
 import { loopbackRelay } from "../box/loopback-relay.ts";
 import { type AppInstance, type Program, startApp } from "../runtime/app-instance.ts";
 import type { DataFolders } from "../runtime/data-folders.ts";
+import type { RuntimeSettings } from "../runtime/driver.ts";
 import { createLineReader, createPacing } from "../runtime/lines.ts";
 import { replacingShell } from "../runtime/procfile.ts";
 import type { Releases, StoredRelease } from "../runtime/releases.ts";
@@ -19,9 +20,7 @@ import { deniedIn, notExecutable } from "./program-faults.ts";
 import type { Box } from "./sandbox.ts";
 import { siteProgram } from "./static-folder.ts";
 
-export interface InstanceSettings {
-  readonly appMemory_bytes: number;
-  readonly healthTimeout_ms: number;
+export interface InstanceSettings extends Pick<RuntimeSettings, "appMemory_bytes" | "healthTimeout_ms"> {
   /** Option `deployments.dataLimit`. */
   readonly dataLimit_bytes: number;
 }

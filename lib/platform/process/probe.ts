@@ -14,6 +14,7 @@ import { createPreparedDisks, lackOf, type PreparedDisks } from "../box/prepared
 import { systemCallFilter } from "../box/system-call-filter.ts";
 import { createTenantFiles, plainFiles, type TenantFiles } from "../box/tenant-files.ts";
 import { unitAdvice } from "../box/unit-settings.ts";
+import type { RuntimeSettings } from "../runtime/driver.ts";
 import { gitMemory_bytes } from "../runtime/limited-git.ts";
 import { runProgram } from "../runtime/run-program.ts";
 import { type Box, bubblewrap, noSandbox, outputOf, type Sandbox } from "./sandbox.ts";
@@ -34,15 +35,13 @@ export interface Machine {
   close(): Promise<void>;
 }
 
-export interface IsolationSettings {
+export interface IsolationSettings extends Pick<RuntimeSettings, "scratch_bytes"> {
   readonly isolation: Sandbox["name"];
   /** The user ids for organizations if the server runs as root. */
   readonly users: UserRange;
   readonly reach: Reach;
   /** The file systems for builds that root prepared, if any. */
   readonly disks?: PreparedDisks | undefined;
-  /** Option `deployments.scratch`. */
-  readonly scratch_bytes: number;
 }
 
 const maxGitProcesses = 1024;

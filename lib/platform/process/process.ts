@@ -2,10 +2,8 @@ import { join } from "node:path";
 import { killProcessesIn } from "../../kernel/node/process-table.ts";
 import { plainFiles } from "../box/tenant-files.ts";
 import { createDataFolders } from "../runtime/data-folders.ts";
-import type { Release, RuntimeKind } from "../runtime/driver.ts";
+import type { Release, RuntimeKind, RuntimeSettings } from "../runtime/driver.ts";
 import { createGit } from "../runtime/git.ts";
-import type { CodeHost } from "../runtime/git-command.ts";
-import type { GitGroup } from "../runtime/limited-git.ts";
 import { createProjectCaches } from "../runtime/project-caches.ts";
 import { refusalOf } from "../runtime/refused-sources.ts";
 import { createReleases, type StoredRelease } from "../runtime/releases.ts";
@@ -13,15 +11,7 @@ import { type BuildPorts, build } from "./build.ts";
 import { createInstances, type InstanceSettings, type Instances } from "./instances.ts";
 import { type IsolationSettings, type Machine, probeMachine } from "./probe.ts";
 
-export interface ProcessSettings extends InstanceSettings, IsolationSettings {
-  readonly codeHost: CodeHost;
-  /** The control group of git, which the runtime makes when it begins. */
-  readonly gitGroup?: GitGroup;
-  readonly limits: BuildPorts["limits"];
-  /** Option `deployments.buildVariables`. */
-  readonly buildVariables?: BuildPorts["variables"];
-  /** The parent folder of the environments' data. */
-  readonly dataFolder?: string;
+export interface ProcessSettings extends RuntimeSettings, InstanceSettings, IsolationSettings {
   /** Whether another runtime takes a repository that has a `Dockerfile` but does not say how it runs as a process. */
   readonly leavesDockerfiles?: boolean;
 }

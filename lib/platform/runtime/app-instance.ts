@@ -1,10 +1,10 @@
 import type { Crash, Instance, LogLine } from "../../drivers/deployment/contract.ts";
-import { systemTimer } from "../../kernel/clock.ts";
 import type { Child, Ending } from "../../kernel/node/child-process.ts";
 import type { ProcessEntry } from "../../kernel/node/process-table.ts";
 import { monotonicNow } from "../../kernel/node/system.ts";
 import { AbortController } from "../../kernel/node/web.ts";
 import { byteSizeText } from "../../kernel/text/byte-size.ts";
+import { createArrival } from "./arrival.ts";
 import { Unhealthy } from "./failure.ts";
 import { freePort, waitUntilHealthy } from "./health.ts";
 import { tellsOfMemory } from "./lines.ts";
@@ -83,7 +83,8 @@ function createApp(program: Program, signal: AbortSignal) {
   const workers = program.workers?.({ output: output.add, crashed });
   const stopping = new AbortController();
   const giveUp = onAbort(signal, () => stopping.abort());
-  const waiting = new Set<(up: boolean) => void>();
+  /** Resolves with whether it accepts requests again. */
+  let arrival = createArrival();
   let child: Child | undefined;
   let running = program.running;
   let port: number | undefined;
@@ -102,11 +103,6 @@ function createApp(program: Program, signal: AbortSignal) {
       "Files that the app wrote outside of /data are gone: what has to stay belongs in /data (the variable DATA_DIR)";
     if (!isTold) output.add({ level: "info", message });
     isTold = true;
-  };
-
-  const tellWaiting = (up: boolean) => {
-    for (const tell of waiting) tell(up);
-    waiting.clear();
   };
 
   /**
@@ -150,7 +146,7 @@ function createApp(program: Program, signal: AbortSignal) {
           if (hasLeft?.() || how.leftFiles) tellOfData();
           return revive(how, monotonicNow() - since);
         });
-        tellWaiting(true);
+        arrival.arrive(true);
         return undefined;
       }
       ending = started.ending;
@@ -174,6 +170,7 @@ function createApp(program: Program, signal: AbortSignal) {
   /** Restarts a program that was healthy and ended, with growing back-off. */
   const revive = async (how: Ending, ran_ms: number) => {
     port = undefined;
+    if (!stopping.signal.aborted) arrival = createArrival();
     ending = how;
     if (ran_ms >= stable_ms) failures = 0;
     const limit = `deployments.appMemory (${byteSizeText(program.memory_bytes)})`;
@@ -199,19 +196,7 @@ function createApp(program: Program, signal: AbortSignal) {
     get port() {
       return port;
     },
-    up(within_ms) {
-      if (port !== undefined) return Promise.resolve(true);
-      if (stopping.signal.aborted) return Promise.resolve(false);
-      return new Promise((resolve) => {
-        const cancel = systemTimer(within_ms, () => tell(false));
-        const tell = (up: boolean) => {
-          cancel();
-          waiting.delete(tell);
-          resolve(up);
-        };
-        waiting.add(tell);
-      });
-    },
+    up: async (within_ms) => !stopping.signal.aborted && arrival.up(within_ms),
     output: output.listen,
     crashes(take) {
       takeCrash = take;
@@ -222,9 +207,8 @@ function createApp(program: Program, signal: AbortSignal) {
       stopped ??= (async () => {
         stopping.abort();
         port = undefined;
-        tellWaiting(false);
+        arrival.arrive(false);
         await Promise.all([child?.stop(grace_ms), workers?.stop(grace_ms)]);
-        output.end();
         giveUp();
         program.onStopped();
       })();

@@ -14,9 +14,12 @@ import type {
 } from "../../drivers/deployment/contract.ts";
 import type { Protection } from "../../drivers/deployment/protections.ts";
 import { AbortController } from "../../kernel/node/web.ts";
+import type { BuildLimits } from "./build-limits.ts";
 import type { DataFolders } from "./data-folders.ts";
 import { Declined, Failure, Unhealthy } from "./failure.ts";
+import type { CodeHost } from "./git-command.ts";
 import { removeLeftovers, type Stored } from "./leftovers.ts";
+import type { GitGroup } from "./limited-git.ts";
 import type { ProjectCaches } from "./project-caches.ts";
 import { createTask, type End, type Order, type Run, type Task } from "./task.ts";
 
@@ -36,6 +39,22 @@ export interface Release {
     take: (line: LogLine) => void,
     signals: readonly AbortSignal[],
   ): Promise<CommandEnd>;
+}
+
+/** What all runtimes need to know. */
+export interface RuntimeSettings {
+  readonly codeHost: CodeHost;
+  /** The control group of git, which the runtime `process` makes when it begins. */
+  readonly gitGroup?: GitGroup;
+  readonly limits: BuildLimits & { readonly timeout_ms: number };
+  /** Option `deployments.buildVariables`. */
+  readonly buildVariables?: Readonly<Record<string, string>>;
+  readonly appMemory_bytes: number;
+  readonly healthTimeout_ms: number;
+  /** Option `deployments.scratch`. */
+  readonly scratch_bytes: number;
+  /** The parent folder of the environments' data. */
+  readonly dataFolder?: string;
 }
 
 /** One of the runtimes: how it builds releases and where it stores them. */

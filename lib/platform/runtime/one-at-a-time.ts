@@ -1,7 +1,7 @@
-/** Makes a function that runs the works of each name one after another. */
+/** Makes a function that runs the works of each name one after another. `all` resolves when all present ones have ended. */
 export function createOneAtATime() {
   const last = new Map<string, Promise<void>>();
-  return <T>(name: string, work: () => Promise<T>): Promise<T> => {
+  const run = <T>(name: string, work: () => Promise<T>): Promise<T> => {
     const result = (last.get(name) ?? Promise.resolve()).then(work);
     const over = result
       .catch(() => {})
@@ -11,4 +11,5 @@ export function createOneAtATime() {
     last.set(name, over);
     return result;
   };
+  return Object.assign(run, { all: async () => void (await Promise.all(last.values())) });
 }
