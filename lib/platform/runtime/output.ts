@@ -12,7 +12,7 @@ export function createOutput() {
   return {
     add(line: LogLine): void {
       last = [...last.slice(1 - shown), line];
-      if (take) return take([line]);
+      if (take) return void take([line]);
       waiting.push(line);
       // Dropped in bulk, because removing one line from the front moves all others.
       if (waiting.length > 2 * maxLines) waiting = waiting.slice(-maxLines);
