@@ -11,7 +11,6 @@ import type { Live, Supervisor } from "./supervisor.ts";
 
 type Ports = Pick<AppPorts, "store" | "log" | "runtimeId">;
 
-/** An environment with its live release. */
 export type Returning = readonly [AppKey, Live];
 
 const record = v.object({ crashes: v.number(), last: v.nullable(v.string()) });
@@ -25,21 +24,18 @@ const maxTurn_ms = 10_000;
 /** After this uptime, the apps are considered harmless, and the crash count restarts at 0. */
 const calm_ms = milliseconds("10m");
 
-/** The wait before each app starts. */
 const waitAfter = (crashes: number) => (crashes < 2 ? 0 : Math.min(firstWait_ms * 2 ** (crashes - 2), maxWait_ms));
 
 export type CrashRestart = ReturnType<typeof createCrashRestart>;
 
 /**
- * Restarts live releases when the server starts. If the server crashed, one of its apps may be the cause, and could
- * crash it again before the others are up. So after a crash the apps start one after another, the one that started last
- * at the end.
+ * Restarts live releases when the server starts. After a crash, one of them may be the cause and crash the server
+ * again: they start one after another, and the one that started last comes last.
  */
 export function createCrashRestart({ store, log, runtimeId = "own" }: Ports) {
   const settings = store.using(settingsRepository);
   const name = `apps_of_${runtimeId}`;
   let crashesInARow = 0;
-  /** The deployment that started last. */
   let last: string | null = null;
   /** The deployment that started last before a crash. */
   let crashCandidate: string | null = null;
@@ -73,7 +69,6 @@ export function createCrashRestart({ store, log, runtimeId = "own" }: Ports) {
       await writeState();
     },
 
-    /** Restarts the live releases; after a crash, one after the other. */
     startAll(live: readonly Returning[], supervisor: Supervisor): void {
       void writeState();
       cancelCalm = deadline(calm_ms, () => {

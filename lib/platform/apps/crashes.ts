@@ -9,7 +9,7 @@ import { appsRepository } from "./repository.ts";
 type Ports = Pick<AppPorts, "store" | "clock" | "log" | "bus" | "feed" | "mailCrash">;
 
 const hour_ms = 3_600_000;
-/** Of a crash loop, the event tells the first crash of a release, and each of these within an hour. */
+/** Of a crash loop, the first crash of a release and every tenth within an hour is an event. */
 const toldEvery = 10;
 
 type Counts = Pick<Row<"apps">, "restarts" | "restarts_since" | "hour_restarts" | "hour_since">;
@@ -28,16 +28,12 @@ export function countCrash(before: Counts, now: number): Counts & { readonly isT
   };
 }
 
-/**
- * Whether a crash may be a mail: one for each release, and at most one in an hour. So it need not be a crash that is an
- * event: the first one of a release may fall within an hour of the last mail.
- */
+/** Whether a crash may be a mail: one for each release, and at most one an hour. */
 export const mayMail = (
   { mailed_at, restarts_since }: Pick<Row<"apps">, "mailed_at" | "restarts_since">,
   now: number,
 ) => mailed_at === null || (mailed_at < (restarts_since ?? "") && now - Date.parse(mailed_at) >= hour_ms);
 
-/** Returns the function that counts a crash of a process of a live release. */
 export function createCrashes({ store, clock, log, bus, feed, mailCrash }: Ports) {
   const rows = store.using(appsRepository);
   const count = ({ organization_id, project_id, environment }: AppKey, deployment_id: string, crash: Crash) =>

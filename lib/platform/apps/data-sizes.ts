@@ -13,7 +13,7 @@ import { appsRepository } from "./repository.ts";
 const pause_ms = 60_000;
 /** The switch to a new release must not wait for the start of `du`. */
 const afterSwitch = "1s";
-/** The log must not repeat this line every minute, which would drown out other lines. */
+/** One warning an hour is enough. */
 const looksBetweenWarnings = 60;
 
 type Ports = Pick<AppPorts, "store" | "log" | "runtime" | "dataLimit"> & {

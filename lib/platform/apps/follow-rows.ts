@@ -12,19 +12,17 @@ const pause = "5s";
 
 interface Ports extends Pick<AppPorts, "store" | "log" | "feed"> {
   readonly registry: Registry;
-  /** Undefined without a runtime. */
   readonly supervisor: Supervisor | undefined;
   /** The hosts that the service assigned to an environment, without its custom domains. */
   readonly ownHostsOf: (slug: string) => readonly string[];
-  /** Called when this server takes over environments of another server. */
   readonly onTaken: () => Promise<unknown>;
 }
 
 const noneUp = "no server with a runtime is up, so deployments wait";
 
 /**
- * Runs every five seconds and when another server requests it. Renews the lease of this server's runtime, takes over
- * from runtimes that are gone, and reconciles the local apps with the rows.
+ * Renews the lease of this server's runtime, takes over from runtimes that are gone, and makes the local apps follow
+ * the rows: every five seconds, and when another server asks for it.
  */
 export function createRowFollower({ store, log, feed, registry, supervisor, ownHostsOf, onTaken }: Ports) {
   const rows = store.using(appsRepository);
@@ -36,15 +34,12 @@ export function createRowFollower({ store, log, feed, registry, supervisor, ownH
   let isWaiting = false;
   let onBack: () => Promise<unknown> = async () => {};
   /**
-   * Live releases that were not running here at the last check. They start only if still missing at the next one,
-   * because a deployment that has just ended starts its own release.
+   * Live releases that did not run here at the last look. They start if they are missing again: a deployment that has
+   * just ended starts its own release.
    */
   let missed: ReadonlySet<string> = new Set();
 
-  /**
-   * Reads this runtime's rows, and reads again if anything changed in this process during the reads: outdated rows
-   * would bring an earlier release back.
-   */
+  /** Reads the rows again if an app changed during the reads: old rows would bring an earlier release back. */
   const readRows = async (runtime_id: string, run: Supervisor) => {
     for (;;) {
       const changes = run.changes();
@@ -135,7 +130,6 @@ export function createRowFollower({ store, log, feed, registry, supervisor, ownH
     onBack(resume: () => Promise<unknown>): void {
       onBack = resume;
     },
-    /** The reason why deployments are waiting; undefined if they are not. */
     obstacle: () => (isWaiting ? noneUp : undefined),
     async end(): Promise<void> {
       hasEnded = true;

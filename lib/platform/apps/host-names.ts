@@ -1,12 +1,9 @@
 import { createHash } from "node:crypto";
 
-/** The longest label of a host name. */
 const maxLabel = 63;
 const shortLength = 6;
 
-/**
- * Turns a name into part of a host: a-z, 0-9 and hyphens. Letters lose their accents; other characters become hyphens.
- */
+/** A name as part of a host: letters lose their accents, other characters become hyphens. */
 export const slugOf = (name: string): string =>
   name
     .normalize("NFKD")
@@ -18,7 +15,7 @@ export const slugOf = (name: string): string =>
 
 const cut = (slug: string, length: number) => slug.slice(0, length).replace(/-$/, "");
 
-/** A short id: the same few characters for the same identifier. */
+/** The same few characters for the same identifier. */
 const shortOf = (id: string) =>
   BigInt(`0x${createHash("sha256").update(id).digest("hex")}`)
     .toString(36)

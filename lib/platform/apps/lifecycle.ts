@@ -27,7 +27,6 @@ export function createAppLifecycle(ports: Ports) {
     ports;
   const rows = store.using(appsRepository);
 
-  /** The live releases that this server has to restart. */
   const returning = async (live: readonly Row<"apps">[]): Promise<Returning[]> => {
     const found: Returning[] = [];
     for (const { slug, deployment_id, ...key } of live)
@@ -79,7 +78,6 @@ export function createAppLifecycle(ports: Ports) {
         for (const [key, one] of await returning(await ownLive())) supervisor.leave(key, one);
     },
 
-    /** Restarts the live releases in the background, unless they stay stopped. */
     async resume(): Promise<void> {
       if (!supervisor) return;
       const live = await ownLive();

@@ -23,14 +23,12 @@ type Ports = Pick<AppPorts, "store" | "clock" | "log" | "feed">;
 
 export type AppLogs = ReturnType<typeof createAppLogs>;
 
-/** The output of live releases. */
 export function createAppLogs({ store, clock, log, feed }: Ports) {
   const rows = store.using(appsRepository);
 
   const write = (key: AppKey, lines: readonly LogLine[]) =>
     store.transaction(key, async (tx) => {
       const app = await rows(tx).find(key);
-      // The environment was deleted in the meantime.
       if (!app) return;
       const { organization_id, project_id, environment } = app;
       const timestamp = clock.iso();
@@ -95,7 +93,6 @@ export function createAppLogs({ store, clock, log, feed }: Ports) {
       void writeAll(organization_id, lane);
     },
 
-    /** Writes the last lines that wait. */
     async end(): Promise<void> {
       const left = [...waiting.values()].flatMap((lane) => [...lane.values()]);
       for (const lane of waiting.values()) lane.clear();

@@ -16,11 +16,9 @@ export interface Placement
   extends Pick<LiveApps, "runtimeId" | "runtimeName" | "runtimes" | "assign" | "isHeld" | "obstacle" | "onBack"> {
   /** Whether an environment runs here, or nowhere yet. */
   isHere(app: Pick<Row<"apps">, "runtime_id">): boolean;
-  /** The server of a runtime. */
   server(runtime_id: string): OtherServer;
   /** The other server that runs an environment; undefined if this one does, or none yet. */
   elsewhere(key: Environment, tx?: Tx): Promise<OtherServer | undefined>;
-  /** The URL of the apps on the server with this runtime. */
   appsUrl(runtime_id: string | null): string | undefined;
   /** Whether a release is live in an environment. Throws 503 while the server that runs it is down. */
   isLive(tx: Tx, key: AppKey): Promise<boolean>;
@@ -31,13 +29,11 @@ export interface Placement
 
   /** Runs before anything else. Throws if this server does not fit the others. */
   begin(): Promise<void>;
-  /** From now on, other servers may count on this one. */
   open(): Promise<void>;
   end(): Promise<void>;
 }
 
 interface Ports {
-  /** Undefined if deployments are simulated. */
   readonly runtime: Pick<Runtime, "name"> | undefined;
   readonly supervisor: Pick<Supervisor, "liveIn"> | undefined;
   readonly appsUrl: () => string | undefined;

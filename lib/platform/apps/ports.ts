@@ -13,7 +13,6 @@ import type { Tx } from "../../kernel/transaction-hooks.ts";
 import type { Store } from "../../store/store.ts";
 import type { AppsProxy } from "../proxy/proxy.ts";
 
-/** What runs apps on this server. */
 export interface ThisServer {
   /** Undefined if deployments are simulated or run on other servers. */
   readonly runtime: Runtime | undefined;
@@ -25,13 +24,10 @@ export interface ThisServer {
   readonly forgetsRuntimes: boolean;
   /** Option `deployments.apps`: whether live releases stay stopped at the start. */
   readonly areStopped: boolean;
-  /** Option `deployments.keep`. */
   readonly keep: number;
-  /** Option `deployments.dataLimit`. */
   readonly dataLimit: number;
 }
 
-/** How apps are reached. */
 export interface Addresses {
   readonly proxy: AppsProxy;
   /** `http://localhost:8080`; undefined while the port of the apps is closed. */
@@ -55,9 +51,8 @@ export interface ServicePorts {
   readonly mailCrash: CrashMail;
   readonly projectName: (tx: Tx, organization_id: string, id: string) => Promise<string | undefined>;
   readonly deployments: StoredReleases;
-  /** The domains of environments. */
   readonly custom: Domains;
 }
 
-/** All of these. Each part of this folder picks what it needs. */
+/** Each part of this folder picks what it needs. */
 export type AppPorts = ServicePorts & ThisServer & Addresses;

@@ -39,7 +39,6 @@ export function createAppRemoval(ports: Ports) {
   };
 
   return {
-    /** The job `apps.clear`, ordered by another server. */
     async runClear(leftovers: Leftovers): Promise<Outcome> {
       await clear(leftovers);
       return done();
@@ -54,8 +53,7 @@ export function createAppRemoval(ports: Ports) {
     },
 
     /**
-     * Call when an environment was deleted: stops its apps at once, and removes its releases. Returns whether its
-     * deployment must end too, because a runtime may be working on it.
+     * Stops the apps of a deleted environment, and removes its releases. Returns whether its deployment must end too.
      */
     async removed(tx: Tx, key: AppKey): Promise<boolean> {
       const elsewhere = await placement.elsewhere(key, tx);
@@ -73,10 +71,7 @@ export function createAppRemoval(ports: Ports) {
       return true;
     },
 
-    /**
-     * Call when a project was deleted: stops its work and apps at once, and removes their files. A job removes its rows
-     * in batches.
-     */
+    /** Stops the work and the apps of a deleted project, and removes their files. A job removes its rows in batches. */
     async projectRemoved(tx: Tx, project_id: string): Promise<void> {
       const all = await rows(tx).ofProject({ project_id });
       const elsewhere = new Set(all.flatMap((one) => (placement.isHere(one) ? [] : (one.runtime_id ?? []))));
@@ -89,7 +84,6 @@ export function createAppRemoval(ports: Ports) {
       afterCommit(tx, "removing what a project runs and stores", () => clear(leftovers));
     },
 
-    /** Removes a batch of a deleted project's rows. Returns whether none are left. */
     async removeBatch(tx: Tx, project_id: string): Promise<boolean> {
       if ((await rows(tx).removeLogBatch({ project_id })) === batch) return false;
       await custom.projectRemoved(tx, project_id);

@@ -6,7 +6,6 @@ import type { Row } from "../../store/tables.ts";
 export type Key = { project_id: string; environment: string };
 type OfProject = { project_id: string };
 
-/** The rows of an environment. */
 export const isOf = (p: Key) => equal(p, "project_id", "environment");
 
 /** The number of rows that one transaction removes: a few milliseconds of work. */
@@ -40,7 +39,6 @@ export function appsRepository(query: Queries) {
         .orderBy("project_id")
         .orderBy("environment"),
     ),
-    /** The protection of an environment. */
     protectOf: query.first(
       (db, p: Key) =>
         db
@@ -98,11 +96,9 @@ export function appsRepository(query: Queries) {
     setLogEntries: query.change((db, p: Key & { log_entries: number }) =>
       db.updateTable("apps").set({ log_entries: p.log_entries }).where(isOf(p)),
     ),
-    /** Removes the oldest entries, before a number. */
     pruneLog: query.change((db, p: Key & { before: number }) =>
       db.deleteFrom("app_logs").where(isOf(p)).where("seq", "<", p.before),
     ),
-    /** Removes a batch of a project's entries and returns how many. */
     removeLogBatch: query.change((db, p: OfProject) =>
       db.deleteFrom("app_logs").where(
         (eb) => eb.refTuple("project_id", "environment", "seq"),

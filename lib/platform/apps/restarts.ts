@@ -23,7 +23,6 @@ export function createRestarts({ logs, supervisor, placement }: Ports) {
   };
 
   return {
-    /** Throws `no_previous_version` if no release is live, and `unavailable` while the server that runs it is down. */
     async requireLive(tx: Tx, key: AppKey): Promise<void> {
       if (await placement.isLive(tx, key)) return;
       const message =
@@ -33,13 +32,11 @@ export function createRestarts({ logs, supervisor, placement }: Ports) {
       throw new Problem("no_previous_version", message);
     },
 
-    /** Starts the live release anew with today's variables. Resolves once the new instance serves, or has failed. */
     async restart(key: AppKey): Promise<void> {
       const elsewhere = await placement.elsewhere(key);
       await (elsewhere ? elsewhere.restart(key) : restartHere(key));
     },
 
-    /** The job `apps.restart`, ordered by another server. */
     async runRestart({ restart_id, ...key }: AppKey & { readonly restart_id: string }): Promise<Outcome> {
       await restartHere(key);
       return done(async (tx) => placement.tellRestarted(tx, restart_id), key);

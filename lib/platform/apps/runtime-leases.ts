@@ -18,9 +18,7 @@ const absence_ms = milliseconds("60s");
 
 interface Ports extends Pick<AppPorts, "store" | "clock" | "appsUrl"> {
   readonly jobs: RuntimeJobs;
-  /** The runtime of this server, if it has one. */
   readonly own: { readonly id: string; readonly names: string } | undefined;
-  /** Called when the rows of runtimes changed, so that the other servers read them again. */
   readonly tellOthers: (tx: Tx) => void;
 }
 
@@ -71,7 +69,6 @@ export function createRegistry({ store, clock, jobs, own, appsUrl, tellOthers }:
     find: (id: string | null) => known.find((one) => one.id === id),
     isUp,
 
-    /** Whether deployments are waiting because no runtime is up. */
     async isHeld(tx: Tx): Promise<boolean> {
       const all = await runtimes(tx).all({});
       return all.length > 0 && !all.some(isUp);
@@ -138,9 +135,7 @@ export function createRegistry({ store, clock, jobs, own, appsUrl, tellOthers }:
       });
     },
 
-    /**
-     * Removes all runtimes that are down, except those with these names. This server's runtime, if any, replaces them.
-     */
+    /** Removes the runtimes that are down, but not those with these names: this server's runtime replaces them. */
     async forget(names?: string): Promise<void> {
       const isForgotten = (one: Registered) => !isUp(one) && one.names !== names;
       if (!(await look()).some(isForgotten)) return;

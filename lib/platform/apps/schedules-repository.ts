@@ -6,7 +6,6 @@ import { isOf, type Key } from "./repository.ts";
 
 type Named = Key & { name: string };
 
-/** The number of runs stored per environment. */
 export const keptRuns = 1_000;
 
 /** The schedules of live releases, and their runs. Scoped by the project, as `appsRepository` is. */

@@ -46,10 +46,7 @@ export function createSchedules(ports: Ports) {
     string,
     { readonly run: Run; readonly ended: Promise<CommandEnd>; readonly end: () => void }
   >();
-  /**
-   * The ids of this process's runs, from before a run is stored until its end is stored. They do not count as
-   * interrupted.
-   */
+  /** The runs of this process, until their end is stored. They were not interrupted. */
   const ours = new Set<string>();
   const starting = new Set<Run>();
 
@@ -64,7 +61,6 @@ export function createSchedules(ports: Ports) {
       Math.max(0, Date.parse(next_at) - clock.now()),
     );
 
-  /** Publishes the run to open pages. */
   const publish = (tx: Tx, { organization_id, project_id: id }: Run) =>
     ports.feed.publish(tx, { kind: "record", organization_id, id });
 
@@ -100,8 +96,8 @@ export function createSchedules(ports: Ports) {
 
   return {
     /**
-     * Call when a release went live: its schedules replace the environment's. A schedule with unchanged times keeps its
-     * next run.
+     * Replaces an environment's schedules by those of the new live release. If its times are unchanged, a schedule
+     * keeps its next run.
      */
     async set(tx: Tx, key: AppKey, given: readonly Schedule[]): Promise<void> {
       await endInterrupted(tx, key);
@@ -115,9 +111,7 @@ export function createSchedules(ports: Ports) {
       }
     },
 
-    /**
-     * Call at a start, and when this server takes environments over: runs were interrupted, and jobs may be missing.
-     */
+    /** Call at a start and after a takeover: runs were interrupted, and jobs may be missing. */
     async recover(keys: readonly AppKey[]): Promise<void> {
       for (const key of keys) {
         const [its, left] = [await rows().ofEnvironment(key), await rows().running(key)];
@@ -130,7 +124,6 @@ export function createSchedules(ports: Ports) {
       }
     },
 
-    /** The job `apps.schedule`. */
     async run(key: ScheduleKey): Promise<Outcome> {
       const now = running.get(nameOf(key));
       if (now) {

@@ -29,7 +29,6 @@ import { createSupervisor } from "./supervisor.ts";
 import { createAppUrls, hostsUnder } from "./urls.ts";
 
 type Deployment = AppKey & { readonly id: string; readonly deployed_at: string | null };
-/** The workers and schedules of a release. */
 type Beside = Pick<Progress & { state: "done" }, "workers" | "schedules">;
 
 interface Given extends ServicePorts {
@@ -53,7 +52,6 @@ export function appsService(given: Given): LiveApps {
   const tell = { output: logs.append, crashed: createCrashes(ports), starting: crashRestart.starting };
   const supervisor = runtime && createSupervisor({ log, proxy, runtime, appOf, ...tell });
 
-  /** Assigns an environment its host if it has none. */
   const giveHost = async (tx: Tx, key: AppKey): Promise<void> => {
     if (await rows(tx).find(key)) return;
     const { organization_id, project_id, environment } = key;
@@ -67,7 +65,6 @@ export function appsService(given: Given): LiveApps {
     }
   };
 
-  /** Resumes the schedules of local releases. */
   const recover = async (): Promise<void> => schedules.recover((await rows().live({})).filter(placement.isHere));
   const placement: Placement = ports.isShared
     ? createSeveralServers({ ...ports, supervisor, ensure: giveHost, onTaken: recover })

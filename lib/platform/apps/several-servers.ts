@@ -17,7 +17,6 @@ interface Ports extends Pick<AppPorts, Needed | "runtimeId" | "forgetsRuntimes">
   readonly supervisor: Supervisor | undefined;
   /** Assigns an environment its host, whether or not this server knows of a runtime. */
   readonly ensure: (tx: Tx, key: AppKey) => Promise<void>;
-  /** Called when this server takes over environments of another server. */
   readonly onTaken: () => Promise<unknown>;
 }
 
@@ -40,7 +39,6 @@ export function createSeveralServers(ports: Ports): Placement {
   const follower = createRowFollower({ ...ports, registry, ownHostsOf: (slug) => hostsUnder(domains, slug) });
   const isHere: Placement["isHere"] = ({ runtime_id }) => runtime_id === null || runtime_id === own?.id;
 
-  /** Throws 503 while the server of a runtime is down. */
   const requireUp = (runtime_id: string | null) => {
     const found = registry.find(runtime_id);
     if (!found || !registry.isUp(found)) throw isDown();

@@ -13,7 +13,6 @@ interface Ports extends Pick<AppPorts, "log" | "proxy"> {
   readonly appOf: (key: AppKey) => Promise<App | undefined>;
   readonly output: (key: AppKey, lines: readonly LogLine[]) => void;
   readonly crashed: (key: AppKey, deployment_id: string, crash: Crash) => void;
-  /** Called before a release starts. */
   readonly starting: (deployment_id: string) => Promise<void>;
 }
 
@@ -28,7 +27,6 @@ export interface Access {
   readonly protection?: Protection | undefined;
 }
 
-/** A live release, and how it is reached. */
 export interface Live extends Access {
   readonly deployment_id: string;
   readonly slug: string;
@@ -141,7 +139,6 @@ export function createSupervisor({ log, runtime, proxy, appOf, output, crashed, 
   };
 
   return {
-    /** The live release of an environment; undefined without one. */
     liveIn: (key: Environment): Pick<Entry, "deployment_id" | "slug"> | undefined => entries.get(nameOf(key)),
 
     /** The environments with an app that is running or starting. */
@@ -164,10 +161,7 @@ export function createSupervisor({ log, runtime, proxy, appOf, output, crashed, 
       }
     },
 
-    /**
-     * When the service starts: restarts a live release in its turn, unless its environment already has an app. Resolves
-     * after the first try.
-     */
+    /** Restarts a live release in its turn, unless its environment already has an app. Resolves after the first try. */
     resume: (key: AppKey, live: Live, turn?: Promise<void>): Promise<void> =>
       entries.has(nameOf(key))
         ? Promise.resolve()
@@ -185,9 +179,7 @@ export function createSupervisor({ log, runtime, proxy, appOf, output, crashed, 
       if (entries.has(nameOf(key))) setAccess(key, access);
     },
 
-    /**
-     * Starts the live release again beside the running instance. Rejects if the new instance does not become healthy.
-     */
+    /** Starts the live release again beside the running instance. Rejects if it does not become healthy. */
     async restart(key: AppKey): Promise<void> {
       const entry = entries.get(nameOf(key));
       const app = entry && (await appOf(key));
@@ -206,7 +198,6 @@ export function createSupervisor({ log, runtime, proxy, appOf, output, crashed, 
       await drained;
     },
 
-    /** Starts no more apps. */
     pause(): void {
       closed = true;
     },

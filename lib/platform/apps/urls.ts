@@ -44,7 +44,6 @@ export function createAppUrls(ports: Ports) {
     return found.find((app) => app !== undefined);
   };
 
-  /** The apps that are live, by their deployment. */
   const liveApps = async (active: readonly Environment[]) => {
     const keys = new Map(active.map((one) => [nameOf(one), one]));
     const found = await Promise.all([...keys.values()].map((key) => rows().find(key)));
@@ -75,7 +74,6 @@ export function createAppUrls(ports: Ports) {
       return url.origin;
     },
 
-    /** The URL of an app that another server runs at a host. */
     async urlElsewhere(host: string): Promise<string | undefined> {
       const app = placement.runtimes().length === 0 ? undefined : await atHost(host);
       return app && !placement.isHere(app) ? (urlOf(app) ?? undefined) : undefined;
@@ -83,7 +81,6 @@ export function createAppUrls(ports: Ports) {
 
     hasHost: async (host: string) => (await atHost(host)) !== undefined,
 
-    /** The domains and URLs of environments, by name. */
     async ofRange(range: EnvironmentRange, tx?: Tx): Promise<(environment: string) => EnvironmentApp> {
       const own = await custom.ofRange(range, tx);
       const apps = byEnvironment(await rows(tx).ofRange(range));
@@ -105,7 +102,6 @@ export function createAppUrls(ports: Ports) {
       };
     },
 
-    /** The URLs of live deployments, from the rows; undefined if this server already knows them. */
     urlsOf: ports.isShared
       ? async (given: readonly Deployment[]) => {
           const active = given.filter(({ status }) => status === "active");

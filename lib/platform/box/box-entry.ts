@@ -15,15 +15,12 @@ export interface Capabilities {
   readonly layers: Layers | undefined;
 }
 
-/** The settings that differ from box to box. */
 export interface BoxSettings {
   /** The `cgroup.procs` files of the box's control group. */
   readonly entries: readonly string[];
-  /** The user id of the box; undefined if it runs as the server's user. */
   readonly user: number | undefined;
   /** The port of 127.0.0.1 that is forwarded into the box. */
   readonly port: number | undefined;
-  /** The port inside the box, if it differs from `port`. */
   readonly inside: number | undefined;
   /** The command prefix that runs a program with the files of a build. */
   readonly within: readonly string[];
@@ -39,11 +36,7 @@ export interface MountPaths {
   readonly waiting: string;
   /** The folder with the box's own pseudo terminals, for `/dev/pts`. */
   readonly terminals: string;
-  /** An empty folder and an empty file. */
   readonly nothing: { readonly folder: string; readonly file: string };
-  /**
-   * The file descriptors with the contents of `/etc/passwd`, `/etc/group` and `/etc/resolv.conf`, and with the filter.
-   */
   readonly descriptors: {
     readonly passwd: string;
     readonly group: string;
@@ -52,10 +45,7 @@ export interface MountPaths {
   };
 }
 
-/**
- * The setup mounts the parts of a box in this folder. The box's own mount table hides it afterwards. Neither the setup
- * nor a release needs the folder's own content.
- */
+/** The setup mounts the parts of a box in this folder, whose own content nothing needs. In the box it is hidden. */
 const place = "/sys/bus";
 /** The shell supports only one-digit descriptors. The sandbox reads its arguments from 3. */
 const descriptor = { ready: 4, go: 5, filter: 6, passwd: 7, group: 8, resolver: 9 } as const;
@@ -70,10 +60,7 @@ const text = (to: number, lines: string) => `exec ${to}<<'END'\n${lines}END`;
 const bound = (path: string, to: string) =>
   `${path.replace(/[\\\s#]/g, (one) => `\\${one.charCodeAt(0).toString(8).padStart(3, "0")}`)} ${to} none bind 0 0\n`;
 
-/**
- * The kernel has one number of pseudo terminals for the whole machine, by default 4096. This is how many of them a box
- * can open.
- */
+/** The kernel has 4096 pseudo terminals for all of the machine. */
 const maxTerminals = 32;
 const terminals = `${place}/pts`;
 const nothing = { folder: `${place}/none`, file: `${place}/empty` } as const;
@@ -88,9 +75,9 @@ const noIpv6 = "/proc/sys/net/ipv6/conf/default/disable_ipv6";
 const tunnel = { device: "/dev/net/tun", make: "mknod -m 666 tun c 10 200" } as const;
 
 /**
- * The box's own user creates the box's network, so it gets no rights over the machine's network. The network belongs to
- * a user namespace around the sandbox, so code inside cannot change it. pasta connects it from outside while the
- * sandbox starts. The blocked routes are set before that, because app variables such as LD_PRELOAD run code at once.
+ * The box's own user creates the box's network, in a user namespace around the sandbox: code inside cannot change it.
+ * pasta connects it from outside, while the sandbox starts. Routes are blocked before that, because variables such as
+ * LD_PRELOAD run code at once.
  */
 function withNetwork(settings: BoxSettings, reach: Reach, command: readonly string[]): string {
   const connecting = [
@@ -115,7 +102,6 @@ function withNetwork(settings: BoxSettings, reach: Reach, command: readonly stri
   ].join("\n");
 }
 
-/** The commands that write what `withNetwork` reads. */
 const networkFiles = (reach: Reach): string[] => [
   text(descriptor.resolver, resolverSettings()),
   file("closed", closedRoutes(reach)),

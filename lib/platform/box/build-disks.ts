@@ -7,14 +7,12 @@ import { runProgram } from "../runtime/run-program.ts";
 
 /** The folders of a build. They lie on a file system of their own while the build runs. */
 export interface DiskPlaces {
-  /** The name of the build. */
   readonly name: string;
   /** Holds the disk image. During the build, the cached packages are mounted over it. */
   readonly packages: string;
   readonly app: string;
   readonly temporary: string;
   readonly user: number | undefined;
-  /** The most bytes that the build may write. */
   readonly bytes: number;
 }
 
@@ -22,9 +20,7 @@ export interface DiskPlaces {
 export interface BuildDisk extends Pick<DiskPlaces, "packages" | "app" | "temporary"> {
   /** A command prefix: runs a program in the mount namespace of this file system. */
   readonly within: readonly string[];
-  /** Bytes written since `open`. */
   written(): Promise<number>;
-  /** Copies the app to a folder outside this file system. */
   copyApp(to: string, signal: AbortSignal): Promise<void>;
   /** Deletes everything except the packages and frees the file system for another build. */
   close(): void;
@@ -37,18 +33,13 @@ export interface BuildDisks {
 }
 
 const inodeBytes = 256;
-/** The bytes that files and inodes take on a file system. */
 export const usedBytes = ({ bsize, blocks, bfree, files, ffree }: Omit<StatsFs, "type" | "bavail">): number =>
   bsize * (blocks - bfree) + inodeBytes * (files - ffree);
-/** Room for the tables of the file system. */
 const tableBytes = 64 * 1024 ** 2;
 /** Half of a build's limit is added for cached packages. */
 const sizeFor = (bytes: number) => Math.ceil((1.5 * bytes * 1.05 + tableBytes) / 4096) * 4096;
 
-/**
- * Claims or creates the sparse image `disk` and mounts it. The shell's `read` returns when the server closes the pipe
- * or dies.
- */
+/** Claims or creates the sparse image `disk` and mounts it. `read` returns when the server closes the pipe or dies. */
 const keeping = `
 packages=$1 app=$2 temporary=$3 bytes=$4 owner=$5
 own=$packages/disk.$6
@@ -122,8 +113,7 @@ export function createBuildDisks(): BuildDisks {
       const within = ["nsenter", `--mount=/proc/${keeper.pid}/ns/mnt`, "--"];
       return {
         ...{ packages, app, temporary: places.temporary, within },
-        // This path leads through the keeper's mount namespace. After the keeper ends, the path is gone and nothing can
-        // be written there.
+        // The path leads through the keeper's mount namespace: it is gone when the keeper has ended.
         written: () =>
           statfs(`/proc/${keeper.pid}/root${packages}`).then(
             (of) => usedBytes(of) - usedBefore,

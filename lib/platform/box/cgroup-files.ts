@@ -8,7 +8,6 @@ export interface GroupLimits {
   readonly processes: number;
   /** Whether a lack of memory ends all processes of the group, and not only the largest. Version 1 ends the largest. */
   readonly endsTogether: boolean;
-  /** Processor time, in number of processors. */
   readonly processors: number;
 }
 
@@ -18,7 +17,6 @@ export interface Hierarchies {
   /** The folder of each controller. Version 2 has one folder for all. */
   readonly memory: string;
   readonly pids: string;
-  /** Undefined if the machine does not limit processor time. */
   readonly cpu: string | undefined;
 }
 
@@ -70,11 +68,9 @@ export function writeShare({ version, memory, pids }: Hierarchies, share: number
   if (most.length > 0) writeFileSync(join(pids, "pids.max"), String(Math.floor(Math.min(...most) * share)));
 }
 
-/** How many processes of the group were killed for lack of memory. */
 export const memoryKills = ({ version, memory }: Hierarchies): number =>
   counted(join(memory, version === 2 ? "memory.events" : "memory.oom_control"), "oom_kill");
 
-/** How many times the group's process limit refused a new process. */
 export const refusedProcesses = ({ pids }: Hierarchies): number => counted(join(pids, "pids.events"), "max");
 
 export const processesIn = (at: Hierarchies): number[] => [
@@ -83,7 +79,6 @@ export const processesIn = (at: Hierarchies): number[] => [
   ),
 ];
 
-/** The same group in each hierarchy. */
 export function below({ version, memory, pids, cpu }: Hierarchies, name: string): Hierarchies {
   return {
     version,
@@ -121,15 +116,11 @@ function ownFolder({ folder, root }: Mount, isIts: (controllers: string) => bool
 }
 
 const wanted = ["memory", "pids", "cpu"] as const;
-/**
- * Disk time has no fixed limit. If the boxes and the server both want all of it, this controller gives each side half.
- * Version 1 does not count buffered writes.
- */
+/** Disk time has no fixed limit: if boxes and server both want all of it, each side gets half. */
 const sharing = "io";
 
 /**
- * Prepares a version 2 folder for groups below it. Such a folder may hold processes or limited groups, not both, so its
- * processes move to their own group.
+ * Prepares a version 2 folder for groups below it. It may not hold processes too, so they move to a group of their own.
  */
 function delegate(folder: string): void {
   const has = read(join(folder, "cgroup.controllers")).trim().split(" ");
@@ -158,8 +149,7 @@ function delegate(folder: string): void {
 }
 
 /**
- * Finds where this process can create groups. Undefined if no hierarchy has the controllers. Throws if this user may
- * not create groups.
+ * Finds where this process can create groups. Undefined if no hierarchy has the controllers. Throws without the right.
  */
 export function findHierarchies(): Hierarchies | undefined {
   const mounts = cgroupMounts();

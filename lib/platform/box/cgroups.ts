@@ -38,7 +38,6 @@ function killAll(at: Hierarchies): void {
   }
 }
 
-/** Returns whether the group is gone. */
 function tryRemove(at: Hierarchies): boolean {
   killAll(at);
   return foldersOf(at).every((folder) => {
@@ -62,7 +61,6 @@ function boxesIn(group: string): string[] {
   }
 }
 
-/** Removes the groups of servers that were killed. */
 function removeLeftovers(at: Hierarchies): void {
   for (const folder of foldersOf(at)) {
     for (const name of readdirSync(folder)) {
@@ -84,8 +82,7 @@ export function createGroups(): Groups | string {
     found = findHierarchies();
     if (!found) return "this machine has no control groups that limit memory and processes";
     removeLeftovers(found);
-    // The parent group of all boxes. All boxes together get as much processor time as the server if both want all of
-    // it.
+    // All boxes together get as much processor time as the server if both want all of it.
     parent = below(found, `${prefix}${process.pid}-${++parents}`);
     for (const folder of foldersOf(parent)) mkdirSync(folder);
     if (parent.version === 2) delegate(parent.memory);

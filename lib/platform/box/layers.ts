@@ -39,8 +39,8 @@ export function layerOver(place: string, at: string, { kind, bytes }: Layers, us
 }
 
 /**
- * Keeps the layer of a box, by the process that set it up, until the returned function is called, which says whether
- * the box left bytes there: nothing else can say so once the box has ended.
+ * Holds the layer of a box. The returned function says whether the box left bytes there: once the box has ended,
+ * nothing else can.
  */
 export function holdLayer(place: string, pid: number | undefined): () => boolean {
   try {

@@ -12,7 +12,7 @@ createServer({ allowHalfOpen: true }, (one) => {
 `;
 
 /**
- * The beginning of a box's script: connects 127.0.0.1, to which requests are forwarded, with an app that listens at ::1
- * alone. Node does so for `listen(port, "localhost")`, where the hosts file gives localhost that address.
+ * The beginning of a box's script: connects 127.0.0.1 with an app that listens at ::1 alone, as Node does for
+ * `localhost` where the hosts file gives it that address.
  */
 export const loopbackRelay = (port: number): string => `NODE_OPTIONS= node -e ${quoted(program(port))} & `;

@@ -8,10 +8,9 @@ const shown = new Set([
 ]);
 
 /**
- * The arguments of bubblewrap that put nothing in the place of the rest of /proc. Each open file in `/proc/pressure`
- * holds up the end of its process, so many of them outlive SIGKILL. The mount option `subset=pid` leaves no place for
- * the files that are shown. Processes may end while the names are read, and some kernels list no types, so only what is
- * no process is looked at.
+ * Bubblewrap's arguments that hide the rest of /proc. An open file in `/proc/pressure` holds up the end of its process,
+ * so many would outlive SIGKILL. The mount option `subset=pid` would hide what is shown too. Processes may end while
+ * names are read, so only other names are looked at.
  */
 export const hiddenFiles = (nothing: { readonly folder: string; readonly file: string }, proc = "/proc"): string[] =>
   readdirSync(proc)

@@ -1,6 +1,5 @@
 import mime from "mime";
 
-/** The media type of a file, by its name. */
 export function mediaTypeOf(path: string): string {
   const type = mime.getType(path) ?? "application/octet-stream";
   return type.startsWith("text/") ? `${type}; charset=utf-8` : type;

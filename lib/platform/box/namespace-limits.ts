@@ -2,12 +2,10 @@ import { readFileSync } from "node:fs";
 import { quoted } from "../../kernel/text/shell-words.ts";
 
 /**
- * The kernel also charges usage in a user namespace to the namespace's owner, so boxes could exhaust the limits of a
- * server that is not root. A namespace keeps its creator's limits. These are lowered first, so all boxes together reach
- * theirs before the server reaches its own.
+ * The kernel charges what a user namespace uses to its owner too, so boxes could exhaust the limits of a server that is
+ * not root. A namespace keeps its creator's limits, so they are lowered first.
  */
 const limitNames = { nproc: "Max processes", sigpending: "Max pending signals" } as const;
-/** The share of a limit that all boxes together may use. */
 export const shareOfBoxes = 0.75;
 /** Limits per box: each box has a namespace of its own, and the kernel counts these there. */
 const ofNamespace = ["max_inotify_instances", "max_inotify_watches"];
@@ -21,7 +19,6 @@ const read = (file: string) => {
   }
 };
 
-/** A soft limit of this process; Infinity if it has none. */
 function ownLimit(name: keyof typeof limitNames): number {
   const [, soft] = new RegExp(`^${limitNames[name]}\\s+(\\d+)\\s`, "m").exec(read("/proc/self/limits")) ?? [];
   return Number(soft ?? Number.POSITIVE_INFINITY);
@@ -30,9 +27,7 @@ function ownLimit(name: keyof typeof limitNames): number {
 /** The `prlimit` option that lowers a limit. It never exceeds the limit of this process. */
 export const limitOption = (name: keyof typeof limitNames, max: number) => `--${name}=${Math.min(max, ownLimit(name))}`;
 
-/**
- * A command prefix that runs a program in a new user namespace. This process keeps a share of each limit for itself.
- */
+/** A command prefix that runs a program in a new user namespace, with a part of each limit. */
 export function limitedNamespace(makesNamespace: readonly string[]): string[] {
   const limits = (["nproc", "sigpending"] as const).flatMap((name) => {
     const own = ownLimit(name);

@@ -7,13 +7,10 @@ import { type IpAddress, parseAddress } from "../../kernel/text/ip-address.ts";
 export interface Reach {
   /** Ports of 127.0.0.1 on the machine. The box finds them at the same address. */
   readonly ports: readonly number[];
-  /** Networks such as 10.1.0.0/16. */
   readonly networks: readonly string[];
 }
 
-/**
- * The addresses of the box, of the machine as the box sees it, and of its name server. No network routes this range.
- */
+/** The addresses of the box, of its gateway and of its name server. No network routes this range. */
 const address = "198.18.0.2";
 const gateway = "198.18.0.1";
 const forwarder = "198.18.0.3";
@@ -32,10 +29,7 @@ const ofMachine = () =>
 
 const lines = (commands: readonly string[]) => commands.map((one) => `${one}\n`).join("");
 
-/**
- * The blocked routes of a box, as input for `ip -batch`. They exist before the network does. A longer prefix wins over
- * a shorter one, in any order.
- */
+/** The blocked routes of a box, as input for `ip -batch`. They exist before the network does. */
 export const closedRoutes = ({ networks }: Reach): string =>
   lines(
     [...new Set([...closed, ...ofMachine()])]
@@ -47,9 +41,8 @@ export const closedRoutes = ({ networks }: Reach): string =>
 const names = 53;
 
 /**
- * The routes that are added once the network exists. The link's own network is blocked last, by longer prefixes than
- * its own: its gateway only forwards, and pasta would connect the other addresses to those beyond the machine. Of the
- * name server, only its port is open.
+ * The routes that are added once the network exists. The link's own network is blocked, because pasta would connect its
+ * other addresses to those beyond the machine. Of the name server, only its port is open.
  */
 export const openedRoutes = ({ networks }: Reach): string =>
   lines([
@@ -64,7 +57,6 @@ const nameServersIn = (file: string) =>
     ? [...readFileSync(file, "utf8").matchAll(/^nameserver\s+(\d+\.\d+\.\d+\.\d+)\s*$/gm)].map(([, one = ""]) => one)
     : [];
 
-/** Name resolution in a box: its resolv.conf, and the pasta options that forward the queries. */
 function resolver(): { readonly settings: string; readonly options: readonly string[] } {
   const [own] = nameServersIn("/etc/resolv.conf");
   const [upstream] = nameServersIn("/run/systemd/resolve/resolv.conf");
@@ -75,7 +67,6 @@ function resolver(): { readonly settings: string; readonly options: readonly str
   return { settings: "nameserver 127.0.0.1\n", options: ["-U", "53"] };
 }
 
-/** The box's resolv.conf. */
 export const resolverSettings = (): string => resolver().settings;
 
 /** How pasta connects a box: in through one port of 127.0.0.1, out through sockets of the machine. */
@@ -90,8 +81,8 @@ export const pastaOptions = (port: number | undefined, inside = port, { ports }:
 const textOf = ({ value }: IpAddress) => [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 255n).join(".");
 
 /**
- * What the options `deployments.reach` and `outbound.allow` open: ports of loopback, and IPv4 networks. A host name in
- * `outbound.allow` opens nothing, because a box routes by address only.
+ * What the options `deployments.reach` and `outbound.allow` open. A box routes by address, so a host name opens
+ * nothing.
  */
 export function reachOf(reach: readonly string[], allow: readonly string[]): Reach {
   const opened = parseAllow(allow);

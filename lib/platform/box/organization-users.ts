@@ -22,16 +22,12 @@ export function collision({ first, count }: UserRange, files = { passwd: "/etc/p
   return undefined;
 }
 
-/**
- * Gives each organization a user id from a range. The organization's files belong to this id, so it must survive
- * restarts: a file in `folder` records the ids.
- */
+/** Gives each organization a user id, to which its files belong: a file in `folder` records the ids. */
 export function createOrganizationUsers(folder: string, { first, count }: UserRange) {
   const file = join(folder, "users.json");
   const places = new Map(
     existsSync(file) ? Object.entries(v.parse(stored, JSON.parse(readFileSync(file, "utf8")))) : [],
   );
-  /** The writes of ids that the file does not contain yet. */
   const unwritten = new Map<string, Promise<void>>();
   const oneAtATime = createOneAtATime();
   const write = async () => {

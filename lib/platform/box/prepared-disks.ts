@@ -8,9 +8,7 @@ import type { TenantFiles } from "./tenant-files.ts";
 /** A folder with file systems that root created and mounted. */
 export interface PreparedDisks {
   readonly folder: string;
-  /** How many builds run at once. */
   readonly count: number;
-  /** The most bytes that a build may write. */
   readonly bytes: number;
 }
 
@@ -44,8 +42,7 @@ export function lackOf({ folder, count, bytes }: PreparedDisks): string | undefi
 }
 
 /**
- * Gives each build one of the file systems that root prepared, for a service that is not root and cannot mount.
- * Packages are copied to the file system and back.
+ * Gives each build a file system that root prepared, for a service that cannot mount. Packages are copied in and out.
  */
 export function createPreparedDisks({ folder }: PreparedDisks, files: TenantFiles): BuildDisks {
   const free = mountsIn(folder);

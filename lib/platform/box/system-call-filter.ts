@@ -8,7 +8,6 @@ import { endianness } from "node:os";
 interface Architecture {
   /** AUDIT_ARCH of <linux/audit.h>. */
   readonly audit: number;
-  /** The number of `socket`. */
   readonly socket: number;
   /** The refused calls: `ptrace:101 syslog:103`. */
   readonly calls: string;
@@ -47,7 +46,6 @@ const architectures: Readonly<Record<string, Architecture>> = {
   },
 };
 
-/** The names and numbers of the calls in such a list. */
 const callsIn = (list: string) =>
   list
     .trim()
@@ -56,8 +54,8 @@ const callsIn = (list: string) =>
     .map(([name = "", number]) => ({ name, number: Number(number) }));
 
 /**
- * Programs try these calls and continue without them. `io_setup` is refused because one box could take all asynchronous
- * requests of the machine.
+ * Programs try these and go on without them. With `io_setup`, one box could take all asynchronous requests of the
+ * machine.
  */
 const absent = /^io_uring_|^io_setup$|^quotactl_fd$/;
 const load = 0x20;
@@ -69,10 +67,7 @@ const errno = (number: number) => 0x00050000 | number;
 const EPERM = 1;
 const ENOSYS = 38;
 const EAFNOSUPPORT = 97;
-/**
- * AF_UNIX, AF_INET, AF_INET6 and AF_NETLINK. A network namespace does not isolate other families, such as AF_VSOCK to
- * the hypervisor.
- */
+/** AF_UNIX, AF_INET, AF_INET6, AF_NETLINK. A network namespace does not isolate others, such as AF_VSOCK. */
 const families = [1, 2, 10, 16];
 /** Offsets in the kernel's `seccomp_data`. */
 const numberAt = 0;

@@ -6,18 +6,14 @@ import { runProgram } from "../runtime/run-program.ts";
 export interface TenantFiles {
   /** Gives a folder and its content to a user, unless the user owns it. With undefined, the owner stays. */
   own(path: string, user: number | undefined): Promise<void>;
-  /** Removes a file, or a folder with its content. */
   remove(path: string): Promise<void>;
-  /** Copies a folder to a new one, with owners and modes. */
   copy(from: string, to: string, signal?: AbortSignal): Promise<void>;
-  /** The disk space of a folder in bytes. */
   bytes(path: string): Promise<number>;
 }
 
 /**
- * Removes a folder. The program `rm` never follows a link that an app puts in the place of a folder meanwhile, and its
- * paths may be longer than a system call accepts. `chmod` does follow links. Only a server without other rights needs it,
- * if a build took away the permissions.
+ * `rm` follows no link that an app puts in the place of a folder, and takes paths of any length. `chmod` does follow
+ * links: only a server without other rights uses it, if a build took the permissions away.
  */
 const remover = (as: readonly string[]) => async (path: string) => {
   const remove = async () => void (await runProgram([...as, "rm", "--recursive", "--force", "--", path]));
@@ -53,7 +49,7 @@ export function createTenantFiles(as: readonly string[]): TenantFiles {
     remove: remover(as),
     copy: copier(as),
     async bytes(path) {
-      // Unlike the walk of this process, `du` follows no link that an app puts in the place of a folder. Files may disappear during the count.
+      // `du` follows no link that an app puts in the place of a folder. Files may disappear during the count.
       const count = 'du --summarize --block-size=1 -- "$1" 2> /dev/null || true';
       return Number.parseInt(await runProgram([...as, "sh", "-c", count, "du", path]), 10);
     },

@@ -1,8 +1,6 @@
 import { parseUrl } from "../../kernel/text/url.ts";
 
-/** The options that determine the API address of the code host. */
 export interface CodeHostOptions {
-  /** The URL to fetch repositories from, with `{repo}`. */
   readonly url: string;
   readonly api?: string | undefined;
   readonly token?: string | undefined;
@@ -10,10 +8,7 @@ export interface CodeHostOptions {
   readonly repos?: string | undefined;
 }
 
-/**
- * The base URL of the code host's API: the configured one, or one derived from the repository URL. Undefined if
- * repositories come from a folder.
- */
+/** The base URL of the code host's API; undefined if repositories come from a folder. */
 export function addressOf({ url, api, repos }: CodeHostOptions): string | undefined {
   if (repos !== undefined) return undefined;
   if (api !== undefined) return api.replace(/\/+$/, "");

@@ -42,8 +42,7 @@ export function createCodeHost(options: CodeHostOptions, outbound: Pick<Outbound
     },
 
     /**
-     * Whether a pull or merge request is open; undefined if the token cannot see it. Throws if the code host does not
-     * answer.
+     * Whether a pull request is open; undefined if the token cannot see it. Throws if the code host does not answer.
      */
     async isOpen(repo: string, number: number): Promise<boolean | undefined> {
       const answer = await ask("GET", form.request(repo, number));

@@ -3,7 +3,6 @@ import type { CommitStatus } from "../../features/deployments/commit-statuses.ts
 /** The requests and answers of one code host's API. */
 export interface Form {
   authorization(token: string): Readonly<Record<string, string>>;
-  /** The path and body of a request that sets a status. */
   status(given: CommitStatus): { readonly path: string; readonly body: object };
   /** The path of a pull or merge request. `open` is its state while it is open. */
   request(repo: string, number: number): string;

@@ -28,14 +28,13 @@ export interface ReleasePorts {
   readonly folder: string;
 }
 
-/** A line of the engine's build output. */
 export const buildAnswer = v.object({ stream: v.optional(v.string(), ""), error: v.optional(v.string()) });
 
 const idForm = /^(sha256:)?[0-9a-f]{64}$/;
 
 /**
- * Prepares the base images of one build, each by its current digest in its registry. It asks the registry even if the
- * engine has the image, because another organization may have pulled it.
+ * Prepares the base images of one build by their digests. The registry is asked even if the engine has the image,
+ * because another organization may have pulled it.
  */
 export function createPin({ log, signal }: LimitedRun, ports: ReleasePorts): SourcePorts["pin"] {
   const { engine, images, registries, outbound, limits } = ports;

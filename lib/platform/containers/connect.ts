@@ -2,7 +2,6 @@ import * as v from "valibot";
 import { createEngineApi, type EngineApi } from "./engine-api.ts";
 import { findSocket } from "./socket.ts";
 
-/** A reachable engine with the properties that matter here. */
 export interface Engine {
   readonly api: EngineApi;
   /** A readable name: `Docker 20.10.24 at /var/run/docker.sock`. */
@@ -29,9 +28,7 @@ const info = v.object({
 const newest = 44;
 const oldest = 41;
 
-/**
- * Finds the container engine of this machine. Rejects with a message that says what is missing and how to install it.
- */
+/** Finds the container engine of this machine. Rejects with what is missing and how to install it. */
 export async function connectEngine(): Promise<Engine> {
   const socket = findSocket();
   const found = await createEngineApi(socket, "").call(version, "GET", "/version", { timeout: "10s" });

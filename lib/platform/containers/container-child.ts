@@ -15,7 +15,6 @@ interface Given {
   readonly take: (line: LogLine) => void;
   readonly hide: (text: string) => string;
   readonly paced: Pacing;
-  /** Option `deployments.scratch`. */
   readonly scratch_bytes: number;
   /** Aborted when this process ends. The container keeps running. */
   readonly detaching: AbortSignal;
@@ -25,7 +24,6 @@ interface Given {
 const pause_ms = 1_000;
 /** Log lines may arrive after the container has ended, from a busy engine much later. */
 const lastLines_ms = 5_000;
-/** The longest wait for the size of an ended container. */
 const maxLook_ms = 5_000;
 
 const never = () => new Promise<never>(() => {});
@@ -190,7 +188,6 @@ function followLog(id: string, since_s: number, { containers, take, hide, detach
   const ended = follow();
   return {
     ended,
-    /** Reads the rest without pauses. */
     drain,
     stop() {
       stop();

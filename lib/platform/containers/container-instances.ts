@@ -24,11 +24,9 @@ interface Ports extends Pick<RuntimeSettings, "appMemory_bytes" | "healthTimeout
   readonly names: Names;
   /** Containers of live releases that an earlier process left running. */
   readonly left: Set<Running>;
-  /** Aborted when this process ends. */
   readonly detaching: AbortSignal;
 }
 
-/** A container that an earlier process left running. */
 export interface Running {
   readonly id: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -42,7 +40,6 @@ type StartRun = Parameters<typeof startApp>[1];
 
 const grace_ms = 10_000;
 
-/** The running containers, each as the instance of a release. */
 export function createEngineInstances({ engine, containers, names, detaching, data, left, ...limits }: Ports) {
   const all = new Set<Instance>();
   const commands = new Set<Child>();
@@ -155,7 +152,6 @@ export function createEngineInstances({ engine, containers, names, detaching, da
       }
     },
 
-    /** Runs the command of a schedule in a new container and waits for its end. */
     async command(app: App, image: Image, schedule: Schedule, take: TakeLine, signals: readonly AbortSignal[]) {
       const order = await orderOf(app, image);
       const start = (marked: TakeLine) => {

@@ -26,7 +26,6 @@ export interface ContainerOrder {
   readonly labels: Readonly<Record<string, string>>;
   /** The port in the container and the port of 127.0.0.1 that forwards to it; undefined for workers and schedules. */
   readonly ports?: { readonly inside: number; readonly host: number };
-  /** A shell command that replaces the image's own. */
   readonly command?: string;
   readonly memory_bytes: number;
   /** The folder of the machine that the container mounts as `/data`. */
@@ -62,7 +61,6 @@ const listed = v.pipe(
 
 export type ContainerState = { readonly hostPort: number | undefined } & v.InferOutput<typeof state>["State"];
 
-/** The process limit of one app. */
 const maxProcesses = 1024;
 /** The open files of a process. All of them are closed when a container is killed. */
 const openFiles = 1024;
@@ -116,7 +114,6 @@ const limitsOf = ({ image, ports, memory_bytes, data, network, hasInit, isPodman
 });
 
 const sizes = v.object({ SizeRw: v.optional(v.number(), 0) });
-/** How many bytes a container has written to its own file system. */
 export const writtenBytes = async (api: EngineApi, id: string): Promise<number> =>
   (await api.call(sizes, "GET", `/containers/${id}/json`, { query: { size: "true" } })).SizeRw;
 
@@ -124,7 +121,6 @@ export const writtenBytes = async (api: EngineApi, id: string): Promise<number> 
 const isGone = (error: unknown) =>
   error instanceof EngineError && (error.status === 404 || /no such container/i.test(error.message));
 
-/** Containers of one engine. */
 export type Containers = ReturnType<typeof createContainers>;
 
 export function createContainers(api: EngineApi) {
@@ -151,7 +147,6 @@ export function createContainers(api: EngineApi) {
       return id;
     },
 
-    /** The state of a container; undefined if it is gone. */
     async state(id: string, signal: AbortSignal): Promise<ContainerState | undefined> {
       try {
         const { State, NetworkSettings } = await api.call(state, "GET", `/containers/${id}/json`, { signal });
@@ -171,21 +166,18 @@ export function createContainers(api: EngineApi) {
       await api.call(v.unknown(), "POST", `/containers/${id}/wait`, { signal, timeout: null });
     },
 
-    /** Streams the container's output in frames. */
     logs: (id: string, since_s: number, signal: AbortSignal) =>
       api.open("GET", `/containers/${id}/logs`, {
         query: { follow: "1", stdout: "1", stderr: "1", since: String(since_s) },
         signal,
       }),
 
-    /** Sends a stop signal, and kills the container after the grace period. */
     stop: (id: string, grace_ms: number) =>
       api.tellIfThere("POST", `/containers/${id}/stop`, {
         query: { t: String(Math.ceil(grace_ms / 1000)) },
         timeout: "60s",
       }),
 
-    /** Resolves when the container is gone. */
     async remove(id: string): Promise<void> {
       const isConflict = (error: unknown) => error instanceof EngineError && error.status === 409;
       try {
@@ -201,7 +193,6 @@ export function createContainers(api: EngineApi) {
       }
     },
 
-    /** Removes a container in the background. */
     removeLater(id: string): void {
       const removal = this.remove(id)
         .catch(() => {})

@@ -42,10 +42,7 @@ function loginFile(): v.InferOutput<typeof stored> | undefined {
   }
 }
 
-/**
- * The credential that `docker login` stored for a registry, in its file or in the credential helper that the file
- * names.
- */
+/** The credential that `docker login` stored, in its file or in a credential helper. */
 async function fromLogin(registry: string, log: (line: LogLine) => void): Promise<Credential | undefined> {
   const file = loginFile();
   if (!file) return undefined;
@@ -82,6 +79,5 @@ export async function credentialFor(
 const headerOf = (value: object) =>
   Buffer.from(JSON.stringify(value)).toString("base64").replace(/\+/g, "-").replace(/\//g, "_");
 
-/** The header that carries a registry credential to the engine. */
 export const engineHeaders = ({ registry }: ImageReference, credential: Credential | undefined) =>
   credential && { "x-registry-auth": headerOf({ ...credential, serveraddress: serverOf(registry) }) };

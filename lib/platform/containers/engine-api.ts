@@ -48,7 +48,6 @@ export function createEngineApi(socketPath: string, version: string) {
   return {
     open,
 
-    /** Sends a request and reads the whole response. */
     async call<S extends v.GenericSchema>(
       schema: S,
       method: Method,
@@ -61,7 +60,6 @@ export function createEngineApi(socketPath: string, version: string) {
       throw new EngineError(`the engine's answer to ${method} ${path} is wrong: ${parsed.issues[0].message}`);
     },
 
-    /** Sends a request and ignores the body of the response. */
     async tell(method: Method, path: string, call?: EngineCall): Promise<void> {
       (await open(method, path, call)).resume();
     },

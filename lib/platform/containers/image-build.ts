@@ -30,8 +30,7 @@ const dangling = JSON.stringify({ dangling: ["true"] });
 const imageIds = v.array(v.object({ Id: v.string() }));
 const origin = v.object({ Container: v.optional(v.string(), "") });
 /**
- * The engine may still be writing an image. How often and at what interval to look for it: in all, and once the step's
- * container is gone. It stays while its image is written, which takes a slow disk longer than a few seconds.
+ * The engine may still be writing the image: how often to look for it, in all and once the step's container is gone.
  */
 const search = { tries: 240, afterwards: 20, pause_ms: 250 };
 
@@ -128,8 +127,8 @@ function explain(error: string, dockerfile: string, { lines }: Pinned, memory_by
 }
 
 /**
- * Parses the build output for the container of the current step and the image of the last one. Docker prints
- * ` ---> 0123456789ab`. Podman prints `--> 0123456789a` and does not name the container.
+ * Finds the container of the current step and the image of the last one. Docker prints ` ---> 0123456789ab`; Podman
+ * prints `--> 0123456789a`, and no container.
  */
 function createProgress() {
   let container: string | undefined;
@@ -163,8 +162,8 @@ function createProgress() {
 }
 
 /**
- * The image of a step that ended just before its build was aborted: Docker completes the image without reporting it.
- * Undefined if the step still runs.
+ * The image of a step that ended just before its build was aborted: Docker does not report it. Undefined if the step
+ * runs.
  */
 async function lateImageOf(api: EngineApi, container: string): Promise<string | undefined> {
   for (let [tries, afterwards] = [0, 0]; tries < search.tries && afterwards < search.afterwards; tries++) {
@@ -180,7 +179,6 @@ async function lateImageOf(api: EngineApi, container: string): Promise<string | 
   return undefined;
 }
 
-/** Aborts a build if its current step exceeds the disk limit. */
 function watchDisk(
   api: EngineApi,
   made: ReturnType<typeof createProgress>,

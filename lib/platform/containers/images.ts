@@ -59,8 +59,8 @@ const plainHttp =
 const releaseName = /^dep_[0-9A-Z]{26}$/;
 
 /**
- * The images of releases. Each gets a tag with the deployment that made it. A pulled image has no other name, so
- * removing the tag removes the image. An image that somebody else pulled stays.
+ * The images of releases, each tagged with its deployment. A pulled image has no other name, so it goes with its tag.
+ * An image that somebody else pulled stays.
  */
 export function createImages(api: EngineApi, repository: string, pullsFolder: string) {
   const tagOf = (release: string) => {
@@ -79,9 +79,7 @@ export function createImages(api: EngineApi, repository: string, pullsFolder: st
     }
   };
 
-  /**
-   * Removes a name from an image. Removing the last name also removes the image, unless a foreign container uses it.
-   */
+  /** Removes a name. With its last name an image goes too, unless a foreign container uses it. */
   const untag = (name: string) => api.tellIfThere("DELETE", `/images/${encodeURIComponent(name)}`);
 
   const download = async (image: ImageReference, digest: string, { log, signal, headers, max_bytes }: Pull) => {
@@ -121,7 +119,6 @@ export function createImages(api: EngineApi, repository: string, pullsFolder: st
     tagOf,
     inspect,
 
-    /** The image of a release; undefined if it is no longer stored. */
     find: (release: string) => inspect(tagOf(release)),
 
     /** Pulls an image by its digest and tags it with a release. */
@@ -161,7 +158,6 @@ export function createImages(api: EngineApi, repository: string, pullsFolder: st
       });
     },
 
-    /** Removes what interrupted pulls left behind after a crash. */
     async removeInterrupted(): Promise<void> {
       if (!existsSync(pullsFolder)) return;
       for (const file of await readdir(pullsFolder)) {
@@ -172,7 +168,6 @@ export function createImages(api: EngineApi, repository: string, pullsFolder: st
 
     remove: (release: string) => untag(tagOf(release)),
 
-    /** The releases whose images are in the engine. */
     async names(): Promise<string[]> {
       const filters = JSON.stringify({ reference: [`${repository}:*`] });
       const all = await api.call(listed, "GET", "/images/json", { query: { filters } });

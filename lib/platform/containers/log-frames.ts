@@ -1,10 +1,7 @@
 /** The largest accepted frame. Engines split lines far below this size. */
 const maxFrame = 16 * 1024 * 1024;
 
-/**
- * Splits a container log into the chunks of its two streams. Each chunk follows an eight-byte header with the stream
- * and the length.
- */
+/** Splits a container log into the chunks of its two streams: a header names the stream and the length. */
 export function createFrameReader(take: (stream: "stdout" | "stderr", chunk: Buffer) => void) {
   let rest: Buffer = Buffer.alloc(0);
   return (chunk: Buffer): void => {

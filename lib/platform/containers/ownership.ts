@@ -10,9 +10,7 @@ import { type EngineApi, EngineError } from "./engine-api.ts";
 /** The names of one service's objects in the engine, derived from the folder beside its database. */
 export interface Names {
   readonly folder: string;
-  /** The label of the service's containers. */
   readonly label: string;
-  /** The repository name of the service's images. */
   readonly repository: string;
   readonly network: string;
 }
@@ -42,7 +40,6 @@ export async function ensureNetwork(api: EngineApi, { network, folder }: Names):
   }
 }
 
-/** Removes all objects of a service from the engine. */
 export async function removeAll(
   api: EngineApi,
   containers: Containers,

@@ -45,8 +45,7 @@ const text = v.fallback(v.string(), "");
 const token = v.object({ token: text, access_token: text });
 
 /**
- * The current digest of an image in its registry. The engine never resolves a tag, because it may hold an older image.
- * Digests are checked too, because the engine may hold private images of other users.
+ * The current digest of an image in its registry. The engine is not asked: its image may be older, or another user's.
  */
 export async function resolveDigest(image: ImageReference, ports: Ports): Promise<string> {
   const { registry, repository } = image;

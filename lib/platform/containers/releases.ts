@@ -36,5 +36,4 @@ async function pull({ deployment_id, source, pin }: Order, { log, signal }: Run,
   return digest;
 }
 
-/** The folder with notes about running pulls. */
 export const pullsIn = (folder: string) => join(folder, "engine/pulls");

@@ -15,9 +15,7 @@ const maxFailures = 5;
 interface Ports {
   readonly containers: Pick<Containers, "writtenBytes" | "stop">;
   readonly take: (line: LogLine) => void;
-  /** Option `deployments.scratch`. */
   readonly scratch_bytes: number;
-  /** Aborted when this process ends. The container keeps running. */
   readonly detaching: AbortSignal;
 }
 

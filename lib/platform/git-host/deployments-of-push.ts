@@ -20,11 +20,8 @@ interface Ports {
   readonly deployments: DeploymentsService;
   readonly projects: ProjectsService;
   readonly pushes: PushesService;
-  /**
-   * Returns the caller that creates a project, as the audit log records it. Throws if the key may not create projects.
-   */
+  /** The caller that creates a project, for the audit log. Throws if the key may not. */
   readonly creator: (caller: Caller) => Caller;
-  /** Records the changes of branches in the audit log. */
   readonly record: (repo: string, changes: readonly BranchChange[]) => Promise<void>;
   readonly clock: Clock;
   readonly log: Log;
@@ -56,10 +53,8 @@ const ends: Readonly<Record<string, string>> = {
 /** A repository `owner/repo` belongs to the project named `repo`. */
 const nameIn = (repo: string) => repo.split("/")[1] ?? repo;
 
-/** A repository as `svc-server call` takes it. */
 const inWords = (repo: string) => `owner=${repo.split("/")[0]} name=${nameIn(repo)}`;
 
-/** What a push of tags alone tells. */
 const afterTags = (repo: string, [tag = "", ...others]: readonly string[]) =>
   `${others.length === 0 ? `The tag ${tag} is` : `The tags ${tag} and ${others.length} more are`} stored, but not deployed: svc-server call deployments.create project_id=proj_… environment=${defaultEnvironment} source.type=git source.repo=${repo} source.tag=${tag}`;
 
@@ -92,7 +87,6 @@ export function createDeploymentsOfPush({ apps, deployments, projects, pushes, c
     }
   };
 
-  /** Creates the deployment of a branch to a named project. */
   async function* deploy(
     caller: Caller,
     { repo, branch, commit, paths }: Branch,
@@ -112,8 +106,7 @@ export function createDeploymentsOfPush({ apps, deployments, projects, pushes, c
   }
 
   /**
-   * Integrations that name the branch decide. Without one, the default branch deploys to the project of the
-   * repository's name.
+   * Integrations that name the branch decide, else the default branch deploys to the project named like the repository.
    */
   async function* deployAsNamed(
     caller: Caller,
@@ -163,10 +156,7 @@ export function createDeploymentsOfPush({ apps, deployments, projects, pushes, c
     }
   }
 
-  /**
-   * Creates all deployments before it shows the log of the first: none is lost if the pusher leaves or the service
-   * stops.
-   */
+  /** Creates all deployments before it shows a log: none is lost if the pusher leaves or the service stops. */
   async function* deployAll(
     repositories: Repositories,
     { repo, organization_id }: RepositoryName,

@@ -41,10 +41,7 @@ interface Wanted {
   readonly isPush: boolean;
 }
 
-/**
- * The repository and the git service that a request names. Throws for any other path, so that no name leads out of its
- * folder.
- */
+/** The repository and the git service of a request. Throws for any other path: no name leads out of its folder. */
 function wantedIn({ path, method, query, header }: RequestContext, repositories: Repositories): Wanted {
   const [, repo = "", service] = form.exec(path) ?? [];
   const rule = repoRule(repo) ?? repositories.refuses(repo);
@@ -103,7 +100,6 @@ const streamOf = (chunks: AsyncGenerator<Buffer, void>, end: () => void) => {
   );
 };
 
-/** The rights that a key needs to push, to fetch and to create a project. */
 function rightsOf(operations: readonly Operation[]) {
   const needs = (id: string) => (caller: Caller) => {
     const found = operations.find((one) => one.id === id);
@@ -128,7 +124,6 @@ const branchRecorder =
       });
   };
 
-/** Serves a repository to an authenticated caller. */
 function createGitServing(ports: Ports, rights: ReturnType<typeof rightsOf>) {
   const { authenticator, audited, closing, repositories: hosts } = ports;
 

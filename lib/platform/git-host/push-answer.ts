@@ -17,9 +17,8 @@ const refsIn = (report: readonly Buffer[]): ReadonlySet<string> =>
   );
 
 /**
- * Git's answer to a push. Before its end it inserts `lines`, which the pusher's git shows as they arrive. `lines`
- * creates the deployments, so it runs to its end even if the client shows no text or has left. It gets the refs that git
- * has changed until then.
+ * Git's answer to a push. It inserts `lines` before its end, as they arrive. They create the deployments, so they run to
+ * their end even if the client shows no text or has left. They get the refs that git has changed until then.
  */
 export async function* pushAnswer(
   answer: AsyncGenerator<Buffer, void>,

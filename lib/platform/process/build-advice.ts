@@ -27,9 +27,7 @@ function variableOf(host: string, line: string): string | undefined {
 const help = (variable: string | undefined) =>
   `name a server that builds can reach in deployments.buildVariables (${variable === undefined ? "" : `${variable}, or `}HTTPS_PROXY for a proxy)`;
 
-/**
- * A bundler's message about a missing package. Node's own message is too common: programs probe for packages that way.
- */
+/** A bundler's message about a missing package. Programs probe for packages, so Node's own message proves nothing. */
 const unresolved =
   /(?:failed to resolve import|could not resolve|can't resolve) ["']((?:@[\w.-]{1,100}\/)?\w[\w.-]{0,100})/i;
 
@@ -44,9 +42,8 @@ const scripted =
   /(?:^npm (?:error|ERR!) path |^error |^)\S*node_modules\/((?:@[\w.-]{1,100}\/)?\w[\w.-]{0,100})(?:$|: Command failed|: Running \w+ script, failed)/;
 
 /**
- * Reads the output of a build command. `advice` extends the reason for its failure: it names the unreachable server and
- * what was requested there, else the missing package, else the package whose install script failed. It is empty without
- * such a finding.
+ * Reads the output of a command. `advice` extends the reason of a failure: it names a server out of reach, a missing
+ * package, or a package whose install script failed.
  */
 export function createAdviceReader(): { read(line: string): void; advice(): string } {
   let isPip = false;
@@ -92,10 +89,7 @@ const engines = [
   { sign: 'The engine "node" is incompatible', range: /Expected version "([^"]{1,100})"/ },
 ] as const;
 
-/**
- * Reads the output of all build commands: an install warns, and a later command fails. `advice` names the first
- * requested Node.
- */
+/** Reads the output of all commands: an install warns, and a later command fails. */
 export function createEngineReader(): { read(line: string): void; advice(): string } {
   let asked: string | undefined;
   return {

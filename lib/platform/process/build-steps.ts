@@ -13,7 +13,6 @@ import { deniedIn, notExecutable, programFault } from "./program-faults.ts";
 import { type Box, maxProcesses, outputOf, type Sandbox } from "./sandbox.ts";
 import { watchSilence } from "./silence.ts";
 
-/** A step of a build: a name for the log, a shell command, and the program that it requires. */
 export interface Step {
   readonly name: string;
   readonly command: string;
@@ -30,7 +29,6 @@ export interface Build {
   readonly limits: BuildLimits;
   readonly log: (line: LogLine) => void;
   readonly hide: (text: string) => string;
-  /** Whether the log is full. */
   readonly isFull: () => boolean;
   readonly signal: AbortSignal;
   readonly written: Written;
@@ -43,7 +41,7 @@ const memoryReason = ({ memory_bytes }: BuildLimits) =>
   `it used more memory than deployments.buildMemory (${byteSizeText(memory_bytes)})`;
 const processesReason = `it ran more than ${maxProcesses} processes`;
 
-/** Returns the reason to end a build. Without a control group it measures the processes itself. */
+/** Without a control group, it measures the processes itself. */
 const reasonOf = (child: Child, limits: BuildLimits) => () => {
   const passed = child.passed?.();
   if (child.passed) return passed === "memory" ? memoryReason(limits) : passed && processesReason;

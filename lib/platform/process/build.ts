@@ -29,7 +29,6 @@ export interface BuildPorts {
   readonly folder: string;
   readonly caches: ProjectCaches;
   readonly limits: BuildLimits & { readonly timeout_ms: number };
-  /** Option `deployments.buildVariables`. */
   readonly variables: Readonly<Record<string, string>>;
   readonly leavesDockerfiles: boolean;
 }
@@ -63,7 +62,6 @@ interface Given {
   readonly stored_bytes: number;
 }
 
-/** Refuses a repository that another runtime must run. */
 function decline({ start, folder, steps, hasDockerfile, runtime }: Plan, leavesDockerfiles: boolean): void {
   if (runtime === "engine") {
     if (leavesDockerfiles) throw new Declined("svc.json asks for the runtime engine");
@@ -133,7 +131,6 @@ async function runBuild(
   return { commit, root, ...runs, ...kept(plan), ...(example && { example }), bytes };
 }
 
-/** What a release keeps of its plan. */
 const kept = ({ health, port, workers, schedules, hasInstalled, otherLanguage, variables }: Plan) => ({
   health: health ?? null,
   port: port ?? null,
@@ -158,7 +155,6 @@ async function checkPrograms(plan: Plan, start: string | undefined, look: (scrip
     throw new Lacking(`the command ${fault.program} was not found: ${otherLanguage}`);
 }
 
-/** Runs the steps of a build. Their result decides what the release runs. */
 async function runSteps(
   plan: Plan,
   building: Box,

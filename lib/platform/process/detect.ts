@@ -18,8 +18,7 @@ export function detect(root: string, top = root) {
   const node = packages === undefined ? undefined : nodeApp(root, packages, top);
   const chosen = given.start ?? (given.static === undefined ? processes.get("web") : undefined);
   const isNode = chosen === undefined && (given.static !== undefined || node?.start !== undefined);
-  // With a Node start script or a static site, no other language is needed. A Procfile may start programs of any
-  // language.
+  // With a Node start or a static site, no other language is needed. A Procfile may start programs of any.
   const python = isNode ? undefined : pythonApp(root);
   const isPython = chosen === undefined && procfile === undefined && python?.start !== undefined;
   const others = [python, isNode || isPython ? undefined : goApp(root)].filter((one) => one !== undefined);
@@ -63,16 +62,13 @@ export function detect(root: string, top = root) {
     languages: others.flatMap(({ wanted }) => wanted ?? []),
     /** The command that removes development dependencies after the build. */
     prune: node?.prune,
-    /** The `scripts` of package.json. */
     scripts: node?.scripts ?? {},
     /** Whether some file lists the required packages. */
     hasInstalled: node !== undefined || others.length > 0,
-    /** Variables that the language needs at run time. */
     variables,
     hasDockerfile: hasWithin(root, "Dockerfile"),
     /** Why a repository of a language that is not built here does not run. */
     otherLanguage: otherLanguage(root),
-    /** The names of the detected files. */
     found: [
       ...Object.entries(files).flatMap(([name, text]) => (text === undefined ? [] : [name])),
       ...others.map(({ found }) => found),

@@ -41,10 +41,7 @@ interface About {
   readonly variables: Readonly<Record<string, string>>;
 }
 
-/**
- * Advice that follows the reason of a failure, based on the output: the app wrote to a read-only place, or it called a
- * server of this machine that a box cannot reach.
- */
+/** Advice that follows the reason of a failed start, by what the app printed. */
 export function adviceOf(
   lines: readonly Pick<LogLine, "message">[],
   { reachesLoopback, isPruned, variables }: About,

@@ -56,12 +56,10 @@ type Name = keyof typeof managers;
 
 const isName = (name: string): name is Name => Object.hasOwn(managers, name);
 
-/** An install: its command, its package manager, and the required version. */
 export interface Install {
   readonly command: string;
   readonly program: Name;
   readonly prune: string;
-  /** Undefined if any version works. */
   readonly wanted: Wanted | undefined;
 }
 
@@ -105,8 +103,8 @@ export function workspaceOf(root: string, top: string): string | undefined {
 }
 
 /**
- * The install command for a package's dependencies. `given` is the field `packageManager`, such as `pnpm@10.1.0`, and
- * `npm` the npm of `engines`. A package without a lock file uses its workspace's.
+ * The install of a package. `given` is the field `packageManager`, such as `pnpm@10.1.0`, and `npm` the npm of
+ * `engines`. Without a lock file, a package uses its workspace's.
  */
 export function installOf(own: string, given: string | undefined, top = own, npm?: string): Install {
   const isLocked = Object.values(managers).some(({ locks }) => locks.some((lock) => hasWithin(own, lock)));

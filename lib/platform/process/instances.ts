@@ -21,14 +21,12 @@ import type { Box } from "./sandbox.ts";
 import { siteProgram } from "./static-folder.ts";
 
 export interface InstanceSettings extends Pick<RuntimeSettings, "appMemory_bytes" | "healthTimeout_ms"> {
-  /** Option `deployments.dataLimit`. */
   readonly dataLimit_bytes: number;
 }
 
 type TakeLine = (line: LogLine) => void;
 type StartRun = Parameters<typeof startApp>[1];
 
-/** The command of a release, and the files outside it that the command reads. */
 interface Started {
   readonly command: string;
   readonly reads: readonly string[];
@@ -63,7 +61,6 @@ const lacksProgram = (ending: Ending | undefined, printed: readonly LogLine[]): 
 
 const memoryWatch_ms = 1_000;
 
-/** All running instances, both programs and static sites. */
 export function createInstances(
   releases: Releases,
   { sandbox, files, userOf }: Pick<Machine, "sandbox" | "files" | "userOf">,
@@ -89,7 +86,6 @@ export function createInstances(
     }
   };
 
-  /** The box of a release, with its environment's data folder. */
   const boxOf = async (app: App, root: string) => {
     const folder = releases.appOf(app.release);
     const user = await userOf(app.organization_id);
@@ -173,7 +169,6 @@ export function createInstances(
   };
 
   return {
-    /** Starts a release; resolves once it is healthy. */
     start: (app: App, release: StoredRelease, run: StartRun): Promise<Instance> => {
       const { start, folder, fallback } = release;
       const started =
@@ -183,7 +178,6 @@ export function createInstances(
       return startProgram(app, started, release, run);
     },
 
-    /** Runs a scheduled command and waits for its end. */
     async command(
       app: App,
       { root, variables }: StoredRelease,

@@ -15,7 +15,6 @@ for file in python3 /usr/local/bin/python3.* /usr/bin/python3.* /usr/local/share
   echo "$version $file"
 done`;
 
-/** Makes `python3` the requested Python. */
 async function providePython({ range, from }: Wanted, box: Box, build: Build): Promise<void> {
   const found = (await printed(pythons, box, build)).split("\n").flatMap((line) => {
     const [version, file] = line.split(" ");

@@ -2,7 +2,6 @@ const debian = (names: string) => `apt-get install ${names}`;
 const python = debian("python3 python3-venv");
 const compilers = debian("build-essential");
 
-/** The install command of each program. */
 const commands: Readonly<Record<string, string>> = {
   ...{
     python3: python,
@@ -46,7 +45,6 @@ const notFound = /^\S*sh: (?:(?:line )?\d+: )?(?:exec: )?(?:line \d+: )?(\S+): (
 /** The command that a shell reports as not found. */
 export const notFoundIn = (line: string): string | undefined => notFound.exec(line.trim())?.[1];
 
-/** The message about a missing part, with the command that installs it. */
 export const lacking = (part: string, command: string) =>
   `builds find no ${part} on this machine; install it for all users: ${command}`;
 

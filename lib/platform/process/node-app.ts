@@ -34,9 +34,7 @@ function installIn(
   return isNeeded ? installOf(root, packageManager, top, npm) : undefined;
 }
 
-/**
- * The command of a package.json script. It avoids `npm run` where possible, because npm hides the program from signals.
- */
+/** The command of a script. npm hides a program from signals, so `npm run` is avoided where possible. */
 function scriptOf(scripts: Readonly<Record<string, string>>, name: string): string | undefined {
   const hasHooks = `pre${name}` in scripts || `post${name}` in scripts;
   return hasHooks ? `npm run --silent ${name}` : scripts[name];
@@ -45,9 +43,7 @@ function scriptOf(scripts: Readonly<Record<string, string>>, name: string): stri
 const buildOf = (scripts: Readonly<Record<string, string>>) =>
   ["svc-build", "heroku-postbuild", "build"].find((name) => name in scripts);
 
-/**
- * Default programs. They do not apply to packages with a build or an index.html, where such files may be for browsers.
- */
+/** Default programs of a package without a build or an index.html: there, such files may be for browsers. */
 const unnamed = ["index.js", "app.js", "src/index.js", "src/server.js"];
 
 function programOf(root: string, { main, scripts }: Manifest): string | undefined {
@@ -61,7 +57,6 @@ function programOf(root: string, { main, scripts }: Manifest): string | undefine
 /** A build before the start. It has already run, and a running app cannot write to its release. */
 const buildBefore = /^\s*(npm run|(yarn|pnpm|bun)( run)?) build\s*(&&|$)/;
 
-/** The scripts without a build before the start. */
 function withoutBuildBefore(scripts: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   if (!("build" in scripts) || buildOf(scripts) === "heroku-postbuild") return scripts;
   const rest = (script = "") => script.replace(buildBefore, "").trim();
@@ -98,9 +93,7 @@ export function nodeApp(root: string, text: string, top: string) {
   return {
     install: install === undefined ? [] : [{ name: "Installing dependencies", ...install } satisfies Step],
     manager: install?.wanted,
-    /**
-     * The command that removes development dependencies. Packages of a workspace share them, so there it is undefined.
-     */
+    /** Undefined in a workspace, whose packages share their development dependencies. */
     prune: isAlone ? install?.prune : undefined,
     node: wantedNode(root, asked.node),
     scripts,

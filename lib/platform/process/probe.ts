@@ -19,7 +19,6 @@ import { gitMemory_bytes } from "../runtime/limited-git.ts";
 import { runProgram } from "../runtime/run-program.ts";
 import { type Box, bubblewrap, noSandbox, outputOf, type Sandbox } from "./sandbox.ts";
 
-/** The protections of builds and apps on this machine. */
 export interface Machine {
   readonly sandbox: Sandbox;
   readonly files: TenantFiles;
@@ -37,16 +36,13 @@ export interface Machine {
 
 export interface IsolationSettings extends Pick<RuntimeSettings, "scratch_bytes"> {
   readonly isolation: Sandbox["name"];
-  /** The user ids for organizations if the server runs as root. */
   readonly users: UserRange;
   readonly reach: Reach;
-  /** The file systems for builds that root prepared, if any. */
   readonly disks?: PreparedDisks | undefined;
 }
 
 const maxGitProcesses = 1024;
 
-/** Runs a command; returns its output and whether it succeeded. */
 async function tryOut(start: (take: (chunk: Buffer) => number) => Child): Promise<{ ok: boolean; output: string }> {
   const { code, text } = await outputOf(start);
   return { ok: code === 0, output: text.trim().split("\n", 2).join(" ") || "it ended without a message" };
@@ -92,7 +88,6 @@ function limitsOf(groups: Groups | string): Protection {
 
 const networkCommand = () => unitAdvice("network") ?? "apt-get install passt iproute2";
 
-/** Only root can mount an image file. */
 const disksCommand = () =>
   process.getuid?.() === 0
     ? "apt-get install e2fsprogs mount && modprobe loop"
@@ -197,8 +192,8 @@ async function tryBox(
 }
 
 /**
- * Tests this machine's protections for builds and apps. Rejects with a message that names the missing protection and
- * how to add it. Programs run without isolation only if the operator selected that explicitly.
+ * Tests this machine's protections for builds and apps. Rejects with what is missing and how to add it: only the
+ * operator can choose to run programs without isolation.
  */
 export async function probeMachine(folder: string, settings: IsolationSettings): Promise<Machine> {
   await requireTools();

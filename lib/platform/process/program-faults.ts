@@ -13,7 +13,6 @@ export function notExecutable(program: string): string {
 export const keepLf = (files: string): string =>
   `save it with LF, and keep it so with a line such as "${files} text eol=lf" in .gitattributes`;
 
-/** Prints a line for each program: what is wrong with it. */
 const script = (programs: readonly string[]) => `
 for file in ${programs.map(quoted).join(" ")}; do
   fault=none
@@ -32,7 +31,6 @@ done`;
 export const programOf = (command: string): string | undefined =>
   /^(?:exec\s+|\w+=\S*\s+)*([\w./+@-]+)(?=\s|$)/.exec(command.trim())?.[1];
 
-/** A program that cannot run. */
 export interface ProgramFault {
   readonly program: string;
   /** Why not; undefined if it was not found. */
@@ -40,9 +38,8 @@ export interface ProgramFault {
 }
 
 /**
- * A program of these commands that cannot run: a file of the repository is not executable, or its first line ends as on
- * Windows, so that its interpreter is not found; or there is no such program. `look` runs a script, once, where the
- * commands run.
+ * The first program of these commands that cannot run: it is not executable, its first line ends as on Windows, or
+ * there is none. `look` runs a script, once, where the commands run.
  */
 export async function programFault(
   commands: readonly string[],

@@ -4,7 +4,6 @@ import type { Plan } from "./detect.ts";
 import type { Box } from "./sandbox.ts";
 import { toolsFolder } from "./tools.ts";
 
-/** Prints the names of the development dependencies and of their programs. */
 const developmentNames = `
 const { readFileSync } = require("node:fs");
 const read = (file) => JSON.parse(readFileSync(file, "utf8"));
@@ -48,8 +47,8 @@ const meant = (commands: readonly string[]) =>
   );
 
 /**
- * Removes a fetched package manager and the development dependencies, unless a command of the app uses one of their
- * programs. Returns whether dependencies were removed.
+ * Removes a fetched package manager and the development dependencies, unless a command of the app uses one. Returns
+ * whether dependencies were removed.
  */
 export async function prune(plan: Plan, start: string, box: Box, build: Build): Promise<boolean> {
   const { prune: command, manager } = plan;

@@ -14,7 +14,6 @@ const itself = [
 
 const installing = { name: "Installing dependencies", program: "python3" };
 
-/** The steps that install what a `pyproject.toml` lists. */
 function ofProject(text: string, further: string): Step[] {
   const isPoetry = /^\[tool\.poetry[\].]/m.test(text);
   const dynamic = text.search(/^dynamic[ \t]*=/m);
@@ -50,9 +49,7 @@ function startOf(file: string, program: string, requirements: string): string {
   return `python ${file}`;
 }
 
-/**
- * How to install and start a Python app; undefined for a repository without `requirements.txt` and `pyproject.toml`.
- */
+/** Undefined for a repository without `requirements.txt` and `pyproject.toml`. */
 export function pythonApp(root: string) {
   const found = ["requirements.txt", "pyproject.toml"].find((name) => hasWithin(root, name));
   if (found === undefined) return undefined;

@@ -1,8 +1,7 @@
 import { quoted } from "../../kernel/text/shell-words.ts";
 
 /**
- * Prints the dependencies of a `pyproject.toml` for pip, also of Poetry in its own form. Python before 3.11 has no tomllib,
- * but pip has one.
+ * Prints the dependencies of a `pyproject.toml` for pip, also in Poetry's form. Before 3.11, only pip has a tomllib.
  */
 const program = `# prints the dependencies of pyproject.toml
 import os, re, sys
@@ -50,5 +49,4 @@ forms = (form(name, given) for name, some in poetry.items() if name != "python"
 print(*listed, *filter(None, forms), sep="\\n")
 `;
 
-/** The command that writes the dependencies of a `pyproject.toml` to a file. */
 export const listing = (file: string): string => `.venv/bin/python -c ${quoted(program)} > ${file}`;

@@ -9,9 +9,7 @@ import { limitOption } from "../box/namespace-limits.ts";
 import { type Listener, listeningPorts } from "../runtime/listening-ports.ts";
 import { installVariables } from "./installs.ts";
 
-/** The resources of one command. */
 export interface Box {
-  /** The folder of the release. */
   readonly app: string;
   /** The folder in the release where commands run; empty for the top. */
   readonly root?: string;
@@ -37,14 +35,10 @@ export interface Box {
 
 export interface Sandbox {
   readonly name: "bubblewrap" | "none";
-  /** Runs a shell script in a new box. `take` receives its output. */
   start(script: string, box: Box, take: TakeOutput): Child;
   /** The ports on which a box's programs listen; undefined if boxes share the machine's network. */
   readonly listening: ((child: Child) => readonly Listener[]) | undefined;
-  /**
-   * Holds the layer of a box that has started. Call the returned function when the box has ended: it says whether the
-   * box left something there. Undefined if boxes have no layers.
-   */
+  /** Holds the layer of a box that runs. The returned function says, after its end, whether it left something there. */
   readonly layerOf: ((child: Child) => () => boolean) | undefined;
 }
 
@@ -60,12 +54,8 @@ export async function outputOf(start: (take: TakeOutput) => Child): Promise<{ co
   return { code: (await child.ended).code, text };
 }
 
-/** The process limit of one build or app. */
 export const maxProcesses = 1024;
-/**
- * The open files of a process. A bundler opens a thousand at once. All files of a box are closed when it is killed, so
- * the number bounds the work that is left then.
- */
+/** A bundler opens a thousand files at once. All files of a box are closed when it is killed, which takes time. */
 const openFiles = { build: 2048, app: 1024 } as const;
 const maxFile = 1024 ** 3;
 const temporaryBytes = 256 * 1024 ** 2;
@@ -76,10 +66,7 @@ const nodeFolder = () => dirname(realpathSync(process.execPath));
 /** Node 24 reserves 512 MiB for compiled code. It counts as data even while unused. */
 const reserved = 576 * 1024 ** 2;
 
-/**
- * Hard limits per process. Without a group they include memory; the watch then ends a build and names the exceeded
- * limit.
- */
+/** Hard limits per process. Without a group they include memory, and the watch then names the limit. */
 const limits = ({ memory_bytes, data, build }: Box, group: Group | undefined) => [
   "prlimit",
   ...(group ? [] : [`--data=${Math.ceil(memory_bytes * 1.25) + reserved}`]),
@@ -114,8 +101,7 @@ const groupOf = (groups: Groups | undefined, { memory_bytes }: Box) =>
   groups?.make({ memory_bytes, processes: maxProcesses + setupProcesses, endsTogether: true });
 
 /**
- * No isolation: only limits apply, and programs end with the server. Deployed code can read everything that the
- * server's user can, including the database and the server's environment.
+ * No isolation: deployed code can read all that the server's user can, with the database and the server's environment.
  */
 export function noSandbox(groups: Groups | undefined): Sandbox {
   const command = (script: string, box: Box, group: Group | undefined): Command => {
@@ -170,10 +156,7 @@ function hostParts(): string[] {
   ];
 }
 
-/**
- * The parts of Node, if a version manager keeps it: its programs, their packages, and the headers. The folder above may
- * be somebody's home.
- */
+/** The parts of Node, if a version manager keeps it. The folder above may be somebody's home. */
 function ownNode(): string[] {
   const node = realpathSync(process.execPath);
   const programs = dirname(node);

@@ -49,11 +49,9 @@ function waitsFor(pid: number, hide: (text: string) => string): string {
 
 interface Watched {
   readonly pid: number | undefined;
-  /** The time of its last line. */
   readonly heard_at: () => number;
   readonly hide: (text: string) => string;
   readonly log: (line: LogLine) => void;
-  /** Only tests change this. */
   readonly after_ms?: number;
 }
 

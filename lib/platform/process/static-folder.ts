@@ -6,17 +6,11 @@ import type { Plan } from "./detect.ts";
 const nothingFound = (places: readonly string[]) =>
   `nothing to run was found: neither svc.json with start or static, nor a Procfile with web, nor package.json with a start script, main or server.js, nor requirements.txt or pyproject.toml with main.py or app.py, nor go.mod, nor a Dockerfile (for the runtime engine), nor a static folder with index.html (${places.join(", ").replace(/, \.$/, " or the top")})`;
 
-/**
- * Runs a script in the build's box and returns its output. Inside the box, links of the build can only lead to files of
- * the box.
- */
+/** Runs a script in the build's box: its links can only lead to files of the box. */
 type Look = (script: string) => Promise<string>;
 
-/**
- * Output folders of builds. After a build they are searched first, because the sources may also contain an index.html.
- */
+/** Output folders. After a build they come first, because the sources may contain an index.html too. */
 const written = ["dist", "build", "out", "_site"];
-/** Where further tools write their output. */
 const writtenBelow = [
   ".output/public",
   ".vitepress/dist",
@@ -62,7 +56,6 @@ const elsewhere = {
   ".svelte-kit/output/server/index.js": "no platform, because adapter-auto knows none here",
 } as const satisfies Readonly<Record<string, string>>;
 
-/** Why nothing was found to run, and what helps. */
 async function nothingIn({ hasDockerfile, otherLanguage }: Plan, places: readonly string[], look: Look) {
   const nothing = nothingFound(places);
   if (hasDockerfile)
@@ -76,7 +69,6 @@ async function nothingIn({ hasDockerfile, otherLanguage }: Plan, places: readonl
   return `${nothing}. There may be apps in ${[first, ...others].join(", ")}: set root of an environment to one of them, as in \`svc-server call environments.put id=PROJECT name=production root=${first}\`, with an environment for each app; or name its commands in svc.json at the top, such as {"start":"npm start --prefix ${first}"}`;
 }
 
-/** Finds the folder of a static site after the build. */
 async function staticFolder(plan: Plan, look: Look): Promise<string> {
   const { folder, steps } = plan;
   if (folder !== undefined) {
@@ -89,12 +81,11 @@ async function staticFolder(plan: Plan, look: Look): Promise<string> {
   throw new Failure(await nothingIn(plan, places, look));
 }
 
-/** What a release runs: a start command, or a folder of static files. */
 type Served = { readonly start: string } | { readonly folder: string };
 
 /**
- * Lists the programs that Nest, or tools such as Nx and Angular with one folder per project, have built. A script beside a
- * page is for browsers.
+ * Lists the programs that Nest, or Nx and Angular with a folder per project, have built. A script beside a page is for
+ * browsers.
  */
 const programs = [
   "list() { for file; do",
@@ -104,8 +95,8 @@ const programs = [
 ].join("\n");
 
 /**
- * Servers that frameworks build for Node, each with a file that only such a build contains: Nitro (Nuxt, TanStack Start),
- * SvelteKit, Astro, Next, unless it wrote a static site. Their templates have no start script, or a development server.
+ * Servers that frameworks build for Node, each with a file that only such a build has: Nitro (Nuxt, TanStack Start),
+ * SvelteKit, Astro, Next, unless it wrote a static site.
  */
 const servers: Readonly<Record<string, string | undefined>> = {
   ".output/server/index.mjs": "node .output/server/index.mjs",
@@ -137,10 +128,7 @@ export async function served(plan: Plan, look: Look): Promise<Served> {
   );
 }
 
-/**
- * The file that answers unknown paths of a site. Without a setting, a single-page app uses its index.html, unless the
- * site has a 404 page.
- */
+/** The file that answers unknown paths: by default the index.html of a single-page app without a 404 page. */
 export async function fallbackOf({ fallback, singlePages }: Plan, folder: string, look: Look): Promise<string | null> {
   if (fallback !== undefined) {
     if ((await find(look, [`${folder}/${fallback}`])) !== undefined) return fallback;
@@ -152,10 +140,7 @@ export async function fallbackOf({ fallback, singlePages }: Plan, folder: string
   return isOwn ? "index.html" : null;
 }
 
-/**
- * A script that removes everything except one folder. If the folder contains links, everything stays, because they may
- * lead to the rest.
- */
+/** A script that removes everything but one folder, unless that contains links, which may lead to the rest. */
 export function keepFolder(folder: string): string {
   const parts = folder.split("/").filter((part) => part !== "" && part !== ".");
   const path = quoted(`./${parts.join("/")}`);

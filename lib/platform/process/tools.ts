@@ -77,8 +77,8 @@ async function fetchTool(wanted: Wanted, there: string | undefined, box: Box, bu
 }
 
 /**
- * Prints the version of a package manager. Reads it from the manifest, because running the program takes longer. Skips
- * corepack's shims, which are not a package manager yet.
+ * Prints the version of a package manager, from its manifest, because running it takes longer. Corepack's shims are
+ * none.
  */
 const versionScript = (name: string) => `
 file=$(command -v ${name}) || exit 0
@@ -91,9 +91,8 @@ else
 fi`;
 
 /**
- * Links the headers of the build's Node into node-gyp's cache, so packages that compile against Node do not need
- * nodejs.org. A variable would also work, but npm 11 warns about it, and npm 11.6 and older do not know its
- * replacement.
+ * Links the headers of the build's Node into node-gyp's cache, so that packages which compile need no nodejs.org. About
+ * a variable, npm 11 would warn.
  */
 const headersScript = `
 include=$(dirname "$(dirname "$(readlink -f "$(command -v node)")")")/include
@@ -130,10 +129,7 @@ async function provideNode(wanted: Wanted, box: Box, build: Build): Promise<void
     await fetchTool({ name: "npm", range: fetches, fetches, from: `Node ${node}` }, undefined, box, build);
 }
 
-/**
- * Provides the Node and the package manager that an app requests, before the install. Returns the variables for the
- * install.
- */
+/** Provides the Node and the package manager that an app requests. Returns the variables for the install. */
 export async function provideTools({ node, manager }: Plan, box: Box, build: Build): Promise<Record<string, string>> {
   if (node) await provideNode(node, box, build);
   if (!manager) return {};

@@ -8,7 +8,6 @@ export interface Wanted {
   readonly range: string;
   /** The version to fetch if none of them is present. */
   readonly fetches: string;
-  /** The file or field that requests it. */
   readonly from: string;
 }
 
@@ -18,9 +17,7 @@ const lines: Readonly<Record<string, string>> = {
   ...{ hydrogen: "18", iron: "20", jod: "22", krypton: "24" },
 };
 
-/**
- * Converts a version manager's version to an npm range. `lts/*`, `node` and `system` give undefined: any version works.
- */
+/** A version manager's version as an npm range; undefined for `lts/*`, `node` and `system`, which any version fits. */
 function rangeOf(text: string): string | undefined {
   const name = /^lts[/-](\w+)$/i.exec(text)?.[1]?.toLowerCase();
   const range = name === undefined ? text : lines[name];
@@ -88,7 +85,6 @@ const filesOfPython = [
   ],
 ] as const;
 
-/** The Python version that an app requests. */
 export function wantedPython(root: string): Wanted | undefined {
   for (const [from, read] of filesOfPython) {
     const range = rangeOfPython(read(beginningWithin(root, from)) ?? "");
@@ -97,7 +93,6 @@ export function wantedPython(root: string): Wanted | undefined {
   return undefined;
 }
 
-/** The Go version that an app requests. */
 export function wantedGo(root: string): Wanted | undefined {
   const version = /^go\s+(\d+\.\d+(?:\.\d+)?)/m.exec(beginningWithin(root, "go.mod"))?.[1];
   return version === undefined ? undefined : { name: "go", range: `>=${version}`, fetches: version, from: "go.mod" };

@@ -5,7 +5,6 @@ import { https } from "../../kernel/lazy-node-modules.ts";
 import type { JoinSmallChunks } from "../../kernel/node/small-chunks.ts";
 import { hasBody, passedHeaders, requestHeaders } from "./headers.ts";
 
-/** The target of a request, and how to send it. */
 export interface Upstream {
   readonly port: number;
   readonly agent: Agent;
@@ -28,15 +27,13 @@ export interface Service {
   readonly headers: string[];
   /** Calls `late` if no response begins in time. Returns a function that cancels this. */
   readonly timer: (late: (error: Error) => void) => () => void;
-  /** Called with each response as it begins. */
   readonly onAnswer: (answer: IncomingMessage) => void;
-  /** Called with the reason if the result is `failed`. */
   readonly onFailure: (error: Error) => void;
 }
 
 /**
- * `failed`: the app gave no response, and the request may be sent again. `overflow`: the headers of its response are
- * too large. `done`: the client has its response, or has disconnected.
+ * `failed`: no response, so the request may be sent again. `overflow`: its headers are too large. `done`: the client
+ * has its response, or has left.
  */
 export type Result = "done" | "failed" | "overflow";
 
@@ -59,8 +56,8 @@ const options = (request: IncomingMessage, headers: string[], { port, agent, sin
 });
 
 /**
- * Streams a request to an app or a service, and the response to the client. Not through `drivers/outbound`, which
- * refuses 127.0.0.1 and has a timeout.
+ * Streams a request to an app or a service, and the response back. `drivers/outbound` refuses 127.0.0.1 and has a
+ * timeout.
  */
 export function forward(request: IncomingMessage, response: ServerResponse, upstream: Upstream): Promise<Result> {
   // The client left while its request waited for the app.
@@ -129,9 +126,7 @@ export function forward(request: IncomingMessage, response: ServerResponse, upst
 /** How many early hints reach the client. They have no backpressure: an app could fill the memory with them. */
 const maxHints = 16;
 
-/**
- * Begins the response to the client. Returns false if Node cannot write it: an app may send any status and any reason.
- */
+/** Begins the response. Returns false if Node cannot write it: an app may send any status and any reason. */
 function begin(response: ServerResponse, answer: IncomingMessage): boolean {
   const { statusCode = 0, statusMessage = "" } = answer;
   if (statusCode < 200) return false;
@@ -156,8 +151,8 @@ function pairs(raw: readonly string[]): Record<string, string[]> {
 const maxEarly = 65_536;
 
 /**
- * Reads from a client that waits for an answer, because only a reader learns that the client has left. Then, or if the
- * client sends too much, its socket is destroyed. The returned function stops this, and puts back what was read.
+ * Reads from a client that waits, because only a reader learns that it has left. Then, or if it sends too much, its
+ * socket is destroyed. The returned function stops this and puts back what was read.
  */
 function untilAnswered(socket: Duplex): () => void {
   const early: Buffer[] = [];

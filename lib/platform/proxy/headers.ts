@@ -7,10 +7,7 @@ const ofConnection = new Set([
 ]);
 /** Headers that say where a request comes from. Gateways such as WSGI and CGI read an underscore as a hyphen. */
 const forwarded = /^(x[-_](forwarded[-_].*|real[-_]ip)|forwarded)$/;
-/**
- * Headers that frame a message or choose its app. If `Connection` could remove one, the app would read a different
- * request than the proxy.
- */
+/** Headers that frame a message or choose its app. `Connection` must not remove them. */
 const framing = ["content-length", "transfer-encoding", "host"];
 
 const none: ReadonlySet<string> = new Set();
@@ -49,8 +46,7 @@ export function framingFault(request: IncomingMessage): string | undefined {
 }
 
 /**
- * The headers of a request to an app. Host and body framing stay. Unless a trusted proxy is in front, addresses that
- * the client claims are dropped.
+ * The headers of a request to an app. Unless a trusted proxy is in front, addresses that the client claims are dropped.
  */
 export function requestHeaders(
   request: IncomingMessage,

@@ -94,7 +94,6 @@ export function createProxy({ behindProxy, passwords }: ProxySettings) {
     socket.resume().end(`${lines.join("\r\n")}\r\n\r\n${text}`, () => socket.destroy());
   };
 
-  /** The status with which the protection of an app refuses a request; undefined if the request may pass. */
   const obstacleOf = async (guard: Guard, { headers }: IncomingMessage): Promise<401 | 429 | undefined> => {
     const admission = await guard.admits(headers.authorization);
     return admission === "passed" ? undefined : admission === "busy" ? 429 : 401;
@@ -102,10 +101,7 @@ export function createProxy({ behindProxy, passwords }: ProxySettings) {
   const guardOf = (request: IncomingMessage) =>
     guards.size === 0 ? undefined : guards.get(apps.get(hostOf(request)) ?? "");
 
-  /**
-   * Finds the target and sends the request, again if the app gave no response. Returns the reason if the client got no
-   * response.
-   */
+  /** Sends the request, again if the app gave no response. Returns the reason if the client got none. */
   const deliver = async (
     request: IncomingMessage,
     send: (target: Target, port: number) => Promise<Result>,
@@ -151,8 +147,7 @@ export function createProxy({ behindProxy, passwords }: ProxySettings) {
     },
 
     /**
-     * Sends an app's requests to this backend from now on; undefined removes the app. Resolves when the previous
-     * backend has finished its requests.
+     * Sends an app's requests to this backend from now on. Resolves when the previous one has finished its requests.
      */
     async route(app: string, backend: Backend | undefined): Promise<void> {
       const before = targets.get(app);

@@ -11,8 +11,7 @@ export interface Backend {
 }
 
 /**
- * An app may answer and close its connection while the body is still being sent. A write that fails therefore ends
- * nothing: the answer is read first, and the end of the connection shows if there is none.
+ * An app may answer and close while the body is still being sent. A failed write ends nothing, so the answer is read.
  */
 class PatientSocket extends Socket {
   override _write(chunk: unknown, encoding: BufferEncoding, done: (error?: Error | null) => void): void {

@@ -10,15 +10,12 @@ import { fetchBody } from "./fetch-body.ts";
 
 /** A git client's request, in the form that CGI needs. */
 export interface BackendRequest {
-  /** The repository's folder. */
   readonly repository: string;
   readonly method: string;
   readonly service: "info/refs" | "git-upload-pack" | "git-receive-pack";
-  /** Without the question mark. */
   readonly query: string;
   readonly header: (name: string) => string | undefined;
   readonly body: AsyncIterable<Uint8Array>;
-  /** Called with each chunk of the body. */
   readonly seen?: (chunk: Buffer) => void;
 }
 
@@ -26,7 +23,6 @@ export interface BackendAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: AsyncGenerator<Buffer, void>;
-  /** Resolves when git has ended. */
   readonly closed: Promise<void>;
   /** Ends git if the client stops reading the response. */
   end(): void;
@@ -35,7 +31,6 @@ export interface BackendAnswer {
 /** A client that sends no data for this long counts as gone. */
 const silence = "60s";
 
-/** A request as CGI variables. */
 function variablesOf({ repository, service, method, query, header }: BackendRequest): Record<string, string> {
   const cut = repository.lastIndexOf("/");
   // The body of a fetch is decompressed on its way.
@@ -115,10 +110,7 @@ async function taken(stdin: NodeJS.WritableStream): Promise<void> {
   over.abort();
 }
 
-/**
- * Streams the body to git. If git stops reading, the rest is dropped, so the client can read the response. Rejects if the
- * body is refused.
- */
+/** Streams the body to git. What git does not read is dropped, so that the client reads the response. */
 async function sendBody(
   { body, seen }: Pick<BackendRequest, "body" | "seen">,
   stdin: NodeJS.WritableStream & { readonly destroyed?: boolean; readonly writable: boolean },

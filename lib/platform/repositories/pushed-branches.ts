@@ -7,7 +7,6 @@ export interface PushedBranch {
   readonly paths: readonly string[] | undefined;
 }
 
-/** Runs git in the repository; undefined if it fails. */
 type Read = (...args: string[]) => Promise<string | undefined>;
 
 const branchOf = (ref: string | undefined) => /^refs\/heads\/(.+)$/.exec(ref ?? "")?.[1];
@@ -20,15 +19,13 @@ async function changed(read: Read, { before, commit }: RefUpdate): Promise<strin
   return read("diff-tree", "-r", "-z", "--name-only", "--no-renames", before, commit);
 }
 
-/** A branch that a push made, moved or deleted. */
 export interface BranchChange {
   readonly branch: string;
   readonly change: "create" | "update" | "delete";
 }
 
 /**
- * What git stored of a push: the branches and tags that still point to the pushed commit, and what became of its
- * branches. With the default branch.
+ * What git stored of a push: the branches and tags that still point to its commits, and what became of its branches.
  */
 export async function pushedBranches(read: Read, updates: readonly RefUpdate[]) {
   const lines = (await read("for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags")) ?? "";

@@ -28,12 +28,10 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
   const template = join(own, "empty.git");
   const closing = new AbortController();
   setMaxListeners(0, closing.signal); // One for each running request of git.
-  /** Running pushes per repository, and running requests per organization. */
   const pushing = new Map<string, number>();
   const serving = new Map<string, number>();
   /** The cleanup by the first of several concurrent pushes. The others wait for it. */
   const tidied = new Map<string, Promise<void>>();
-  /** The settings of a new repository. */
   let newSettings: Buffer;
   let begun: Promise<GitCommand> | undefined;
 
@@ -97,10 +95,7 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
     return ok ? stdout.trim() : undefined;
   };
 
-  /**
-   * Merges small packs after the last concurrent push has its response. Unreachable objects stay. The next push may
-   * start meanwhile, because git needs no lock for this. If the merge fails, the next push tries again.
-   */
+  /** Merges small packs after the last concurrent push has its response. Git needs no lock for this. */
   const repack = async (path: string): Promise<void> => {
     if (pushing.get(path) !== 1) return;
     const files = await readdir(join(path, "objects/pack")).catch(() => []);
@@ -111,7 +106,6 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
   };
 
   return {
-    /** The path of a repository for git. Undefined if it does not exist. */
     async open(name: RepositoryName): Promise<string | undefined> {
       const path = find(name);
       if (path === undefined) return undefined;

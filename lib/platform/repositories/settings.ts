@@ -4,8 +4,8 @@ import { createRandom } from "../../kernel/random.ts";
 import { gitMemorySettings } from "../runtime/limited-git.ts";
 
 /**
- * The settings of git for all repositories. Hooks never run, and a push stores only refs and objects. Git checks them and
- * quarantines them until the push is complete. Commits without a branch stay, because a rollback may rebuild them.
+ * The settings of git for all repositories. A push stores only refs and objects, which git checks first. Commits
+ * without a branch stay, because a rollback may build them again.
  */
 export const gitSettings = (pushLimit_bytes: number) => `[safe]
 	directory = *
@@ -42,10 +42,7 @@ ${gitMemorySettings}`;
 /** What would lead git to settings or objects elsewhere. */
 const foreign = [".git", "commondir", "objects/info/alternates"];
 
-/**
- * Gives a repository the settings of a new one. A restored repository may have others, which override those above and
- * could name programs to run.
- */
+/** Gives a repository the settings of a new one. A restored one may have others, which could name programs to run. */
 export async function settleRepository(path: string, wanted: Buffer): Promise<void> {
   for (const name of foreign) await rm(join(path, name), { recursive: true, force: true });
   const present = await readFile(join(path, "config")).catch(() => undefined);

@@ -31,7 +31,6 @@ async function readRepository(path: string, name: string): Promise<StoredReposit
   };
 }
 
-/** The repositories in the folder of an organization, by name. */
 async function readRepositories(folder: string): Promise<StoredRepository[]> {
   const found: StoredRepository[] = [];
   for (const owner of (await namesIn(folder)).sort())
@@ -51,10 +50,8 @@ export const storedRepositories = ({
 }: {
   readonly folder: string;
   readonly pathOf: (name: RepositoryName) => string;
-  /** Runs git in the repository at a path; undefined if it fails. */
   readonly read: (path: string, ...args: string[]) => Promise<string | undefined>;
 }) => ({
-  /** What git stored of a push at this time. */
   async pushed(name: RepositoryName, updates: readonly RefUpdate[], at: string) {
     // A full disk, or a caller who removes the repository meanwhile, must not lose the deployments of the push.
     await writeFile(noteIn(pathOf(name)), at).catch(() => {});
@@ -68,7 +65,6 @@ export const storedRepositories = ({
   branches: async (name: RepositoryName): Promise<readonly string[]> =>
     (await read(pathOf(name), "for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads"))?.split("\n") ?? [],
 
-  /** Returns whether git has set it. */
   setDefaultBranch: async (name: RepositoryName, branch: string): Promise<boolean> =>
     (await read(pathOf(name), "symbolic-ref", "HEAD", `refs/heads/${branch}`)) !== undefined,
 

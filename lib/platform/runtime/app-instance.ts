@@ -35,7 +35,6 @@ export interface Program {
   readonly explain?: (ending: Ending | undefined, printed: readonly LogLine[]) => string;
   /** A program that an earlier process started. It is taken over; `start` is called after it ends. */
   readonly running?: { readonly port: number; adopt(take: (line: LogLine) => void): Child };
-  /** The path in `svc.json`, if any. */
   readonly health: string | null;
   /** The URL at which people reach it; null if there is none. */
   readonly url: string | null;
@@ -45,7 +44,6 @@ export interface Program {
   readonly memory_bytes: number;
   /** The workers, which start once the app accepts requests. */
   readonly workers?: (tell: Pick<Parameters<typeof createWorkers>[1], "output" | "crashed">) => Workers;
-  /** Called after the final stop. */
   readonly onStopped: () => void;
 }
 
@@ -57,7 +55,6 @@ const describe = ({ code, signal, reason }: Ending) =>
 const portTakenWords = /EADDRINUSE|address already in use|port is already allocated/;
 
 export type AppInstance = Instance & {
-  /** Ends the app if it exceeds its memory limit. It then restarts. */
   checkMemory(all: () => readonly ProcessEntry[]): void;
 };
 
@@ -106,8 +103,8 @@ function createApp(program: Program, signal: AbortSignal) {
   };
 
   /**
-   * Starts the program and waits until it is healthy; otherwise returns the reason. A program that ignores PORT is
-   * restarted with the port on which it listens.
+   * Starts the program and waits until it is healthy; otherwise returns the reason. A program that ignores PORT starts
+   * again, with its own port.
    */
   const begin = async (log: Run["log"], tell: Run["log"] = () => {}): Promise<string | undefined> => {
     for (let tries = 1; ; tries++) {

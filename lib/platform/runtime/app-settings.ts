@@ -37,7 +37,6 @@ const schedules = v.pipe(
     "must not have two schedules of one name",
   ),
 );
-/** The format of `svc.json`. */
 const settings = record({
   build: v.optional(command),
   start: v.optional(command),
@@ -101,7 +100,6 @@ export function readWithin(root: string, name: string, most = maxFile): string |
   return decoded(readFileSync(real));
 }
 
-/** Reads a file of settings. */
 export const settingsWithin = (root: string, name: string) => readWithin(root, name, maxSettings);
 
 /** Reads the beginning of a file of any size, such as a lock file or a program. */
@@ -117,7 +115,6 @@ export function beginningWithin(root: string, name: string): string {
   }
 }
 
-/** Parses and validates a JSON file. */
 export function parseFile<S extends v.GenericSchema>(schema: S, name: string, text: string): v.InferOutput<S> {
   let given: unknown;
   try {
@@ -132,7 +129,6 @@ export function parseFile<S extends v.GenericSchema>(schema: S, name: string, te
   throw new Failure(`${name}: ${path === "body" ? "it" : path} ${message}`);
 }
 
-/** The settings in `svc.json`. The file is optional. */
 export function ownSettings(root: string): v.InferOutput<typeof settings> {
   const own = settingsWithin(root, "svc.json");
   return own === undefined ? { schedules: [] } : parseFile(settings, "svc.json", own);

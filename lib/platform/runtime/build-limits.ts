@@ -7,7 +7,6 @@ import { Failure } from "./failure.ts";
 import { onAbort, repeat } from "./pause.ts";
 import type { Run } from "./task.ts";
 
-/** The run of a build that a limit can end. */
 export type LimitedRun = Run & { readonly end: (reason: string) => void };
 
 export interface BuildLimits {
@@ -58,16 +57,12 @@ const watch_ms = 100;
 /** Counting a build's files takes time. The pause between counts is this many times longer than a count. */
 const diskPause = 10;
 
-/** The reason to end a build that has written too much, or undefined. */
 export async function diskReason({ limits: { disk_bytes }, written }: Watched): Promise<string | undefined> {
   if ((await written(disk_bytes)) <= disk_bytes) return undefined;
   return `it wrote more than deployments.buildDisk (${byteSizeText(disk_bytes)})`;
 }
 
-/**
- * Watches the limits of all processes of a build together. Reports when one is exceeded. Returns the function that
- * stops watching.
- */
+/** Watches the limits of a build, and reports one that is exceeded. Returns the function that stops watching. */
 export function watchLimits(
   reasonOf: () => string | undefined,
   { limits, written }: Watched,

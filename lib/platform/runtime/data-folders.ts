@@ -16,7 +16,6 @@ export type DataFolders = ReturnType<typeof createDataFolders>;
 export function createDataFolders(folder: string, files = () => plainFiles) {
   const pathOf = ({ project_id, environment }: Environment) => join(folder, project_id, prefix + environment);
   return {
-    /** Opens the data folder of an environment for the user of its organization. */
     async open(key: Environment, user: number | undefined): Promise<string> {
       const path = pathOf(key);
       await mkdir(path, { recursive: true, mode: 0o700 });
@@ -24,14 +23,10 @@ export function createDataFolders(folder: string, files = () => plainFiles) {
       return path;
     },
 
-    /** Undefined if the environment has not stored anything. */
     bytes: async (key: Environment): Promise<number | undefined> =>
       existsSync(pathOf(key)) ? files().bytes(pathOf(key)) : undefined,
 
-    /**
-     * Moves a deleted environment's folder aside, so a new environment of that name starts empty. Apps that still run
-     * keep it as `/data`.
-     */
+    /** Moves the folder of a deleted environment aside. Apps that still run keep it as `/data`. */
     async retire(key: Environment): Promise<void> {
       await rename(pathOf(key), join(folder, key.project_id, retired + createRandom().alphanumeric(16))).catch(
         (error) => {

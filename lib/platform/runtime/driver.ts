@@ -23,7 +23,6 @@ import type { GitGroup } from "./limited-git.ts";
 import type { ProjectCaches } from "./project-caches.ts";
 import { createTask, type End, type Order, type Run, type Task } from "./task.ts";
 
-/** A release that a runtime stores. */
 export interface Release {
   readonly name: string;
   /** The commit or digest from which it can be built again; undefined if the order for a stored release names it. */
@@ -41,19 +40,15 @@ export interface Release {
   ): Promise<CommandEnd>;
 }
 
-/** What all runtimes need to know. */
 export interface RuntimeSettings {
   readonly codeHost: CodeHost;
   /** The control group of git, which the runtime `process` makes when it begins. */
   readonly gitGroup?: GitGroup;
   readonly limits: BuildLimits & { readonly timeout_ms: number };
-  /** Option `deployments.buildVariables`. */
   readonly buildVariables?: Readonly<Record<string, string>>;
   readonly appMemory_bytes: number;
   readonly healthTimeout_ms: number;
-  /** Option `deployments.scratch`. */
   readonly scratch_bytes: number;
-  /** The parent folder of the environments' data. */
   readonly dataFolder?: string;
 }
 
@@ -61,7 +56,6 @@ export interface RuntimeSettings {
 export interface RuntimeKind extends Pick<Runtime, "name" | "refuses" | "begin"> {
   detail(): string;
   protections?(): readonly Protection[];
-  /** The release with this name, if this runtime stores it. */
   find(name: string): Promise<Release | undefined>;
   /** Builds a release with the name of the deployment. Rejects with `Declined` if another runtime may take the source. */
   build(order: Order, run: Run): Promise<Release>;

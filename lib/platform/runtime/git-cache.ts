@@ -25,7 +25,6 @@ export async function removeGitLeftovers(repository: string): Promise<void> {
 /** The caches of fetched commits: bare repositories, one per project and URL. */
 export function createGitCaches() {
   const oneAtATime = createOneAtATime();
-  /** Caches that this process has cleaned up. */
   const tidy = new Set<string>();
 
   const commitsIn = async (cache: string) => {
@@ -35,8 +34,8 @@ export function createGitCaches() {
 
   return {
     /**
-     * Runs `work` with exclusive use of the cache. Otherwise concurrent fetches would fail on locks, and shrinking
-     * would remove files during a checkout. If `signal` aborts, waiting ends.
+     * Runs `work` with exclusive use of the cache, because fetches lock it and shrinking removes files. If `signal`
+     * aborts, waiting ends.
      */
     alone<T>(cache: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
       let stopListening = () => {};
@@ -58,10 +57,7 @@ export function createGitCaches() {
       return Promise.race([use, ended]);
     },
 
-    /**
-     * Empties a cache that is too large, and returns its size in bytes. Stored releases do not need the cache; a
-     * rebuild fetches its commit again.
-     */
+    /** Empties a cache that is too large, and returns its size in bytes. A rebuild fetches its commit again. */
     async shrink(cache: string, max_bytes: number): Promise<number> {
       const bytes = await folderBytes(cache, max_bytes);
       if (bytes <= max_bytes && (await commitsIn(cache)) < maxCommits) return bytes;

@@ -24,7 +24,6 @@ export interface GitResult {
   /** Whether it was aborted, so a retry would end the same way. */
   readonly wasEnded: boolean;
   readonly stdout: string;
-  /** Git's error message, in one line. */
   readonly reason: string;
 }
 
@@ -44,8 +43,8 @@ const passed = /^(https?_proxy|no_proxy|all_proxy|SSL_CERT_(FILE|DIR)|SSH_AUTH_S
 const maxOutput = 1024 * 1024;
 
 /**
- * Git reads only these settings: repositories may belong to any user, hooks never run, and only the code host's
- * protocol is allowed. Settings by `-c` would not reach the second git process of a local repository.
+ * Git reads only these settings: hooks never run, and only the code host's protocol is allowed. A local repository's
+ * second git process would not see `-c`.
  */
 const config = (scheme: string) => `[safe]
 	directory = *

@@ -21,9 +21,7 @@ export interface Resolved {
   readonly commit: string;
   /** The ref that contains the commit: `refs/heads/main`, `refs/tags/v1` or `HEAD`. */
   readonly ref: string;
-  /** Whether it is fetched with the operator's credential. */
   readonly usesCredential: boolean;
-  /** Whether the service itself hosts the repository. */
   readonly isOwn: boolean;
 }
 
@@ -40,10 +38,7 @@ const refOf = ({ branch, tag }: Wanted) => (tag ? `refs/tags/${tag}` : branch ? 
 const describe = ({ branch, tag }: Wanted) =>
   tag ? `the tag ${tag}` : branch ? `the branch ${branch}` : "the default branch";
 
-/**
- * Finds a ref's commit in the output of `git ls-remote`. An annotated tag has two lines; the one with `^{}` has the
- * commit.
- */
+/** The commit of a ref in the output of `git ls-remote`: of an annotated tag, the line with `^{}` has it. */
 function commitIn(stdout: string, ref: string): string | undefined {
   const found = new Map(stdout.split("\n").map((line) => line.split("\t", 2).reverse() as [string, string]));
   const commit = found.get(`${ref}^{}`) ?? found.get(ref);
@@ -75,9 +70,7 @@ export function createGit(folder: string, caches: string, host: CodeHost, group?
     return pathToFileURL(found).href;
   };
 
-  /**
-   * Commits fetched with the credential have a separate cache, so an organization that loses access cannot read them.
-   */
+  /** A separate cache for what the credential fetched: an organization may lose access. */
   const cacheOf = (project_id: string, url: string, usesCredential: boolean) => {
     const name = createHash("sha256").update(usesCredential ? url : `${url} public`);
     return join(caches, project_id, "git", `${name.digest("hex").slice(0, 32)}.git`);
@@ -106,10 +99,7 @@ export function createGit(folder: string, caches: string, host: CodeHost, group?
     );
   };
 
-  /**
-   * The folder of the repository if this service hosts it. If it is still empty, or lacks the commit of an earlier
-   * build, the code host's repository is used.
-   */
+  /** The folder of a repository that this service hosts. Without the wanted commit, the code host's is used. */
   const ownOf = async ({ organization_id, source: { repo }, pin }: Order, signal: AbortSignal) => {
     const path = repo === null ? undefined : await host.own?.({ organization_id, repo });
     if (path === undefined) return undefined;
@@ -177,7 +167,6 @@ export function createGit(folder: string, caches: string, host: CodeHost, group?
       await git([...inCache, "update-ref", target, commit], { signal, timeout: "30s" });
     },
 
-    /** The submodules of a commit that was checked out. */
     async submodules({ cache, commit }: Resolved, app: string, signal: AbortSignal): Promise<Submodule[]> {
       const urls = submoduleUrls(app);
       if (urls.size === 0) return [];
@@ -193,10 +182,7 @@ export function createGit(folder: string, caches: string, host: CodeHost, group?
       });
     },
 
-    /**
-     * The order for a submodule, under the rules of a source; undefined if its address is neither at this service nor at
-     * the code host.
-     */
+    /** The order for a submodule; undefined if its address is neither at this service nor at the code host. */
     async orderOf<O extends Order>(
       order: O,
       { url, commit: pin }: Submodule,

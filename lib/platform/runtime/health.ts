@@ -6,9 +6,7 @@ import { monotonicNow } from "../../kernel/node/system.ts";
 import { pause } from "./pause.ts";
 import type { Run } from "./task.ts";
 
-/**
- * Finds a free port of 127.0.0.1. If another program takes it first, the app exits and is started with another port.
- */
+/** A free port of 127.0.0.1. If another program takes it first, the app starts again with another one. */
 export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
@@ -51,7 +49,6 @@ function visitorHeaders({ port, url }: Place) {
   };
 }
 
-/** Sends one request. Resolves with the status or an error; undefined on a timeout. */
 function probe(place: Place, within_ms: number): Promise<number | string | undefined> {
   const { port, refusal } = place;
   const path = pathOf(place);
@@ -84,9 +81,8 @@ function probe(place: Place, within_ms: number): Promise<number | string | undef
 const firstNotice = 1 / 20;
 
 /**
- * Waits until the app is healthy; redirects are not followed. Returns the status of its answer then, otherwise the
- * reason. Checks `hasEnded` after each answer, so another program on the port cannot pass for an app that has
- * ended.
+ * Waits until the app is healthy; redirects are not followed. Returns the status of its answer, or the reason.
+ * `hasEnded` is asked after each answer, because another program may answer on the port.
  */
 export async function waitUntilHealthy(
   { timeout_ms, ...place }: Place & { readonly timeout_ms: number },

@@ -9,10 +9,7 @@ export interface GitGroup {
 /** The memory limit of one git process, and of all processes in the group. Git writes packs to the disk as they come. */
 export const gitMemory_bytes = 2 * 1024 ** 3;
 
-/**
- * Settings of git against repositories that take much memory. Larger files are written to the disk as they come; half a
- * megabyte of a pack can hold a file of 500 MiB.
- */
+/** Against repositories that take much memory: half a megabyte of a pack can hold a file of 500 MiB. */
 export const gitMemorySettings = `[core]
 	bigFileThreshold = 16m
 `;

@@ -21,11 +21,10 @@ const maxPause_ms = 60_000;
 export type Pacing = ReturnType<typeof createPacing>;
 
 /**
- * Slows a program down by the number of its organization's programs that flood their logs, so that many of them take no
- * more of the server than one. Each waits for what it printed itself, so a quiet one is still read at once.
+ * Slows a program down by the number of its organization's programs that flood their logs: many take no more of the
+ * server than one. A quiet program is still read at once.
  */
 export function createPacing() {
-  /** The programs of each organization that pause. */
   const pausing = new Map<string, Set<Pause>>();
 
   return function paced(organization_id: string, write: (chunk: Buffer) => number): (chunk: Buffer) => number {
@@ -49,10 +48,7 @@ const isError = /^(npm (error|ERR!)|fatal:|panic:|error[:\s]|[\w.]*(Error|Except
 const isWarning = /^(npm warn|warn(ing)?\b|\(node:\d+\) \w*Warning)/i;
 
 const memoryWords = /out of memory|allocation failed|ENOMEM|MemoryError|bad_alloc|Cannot allocate memory/i;
-/**
- * Whether a program reports that it ran out of memory. A process's own hard limit applies before the watch over all
- * processes.
- */
+/** Whether a program reports that it ran out of memory: its own hard limit applies before the watch. */
 export const tellsOfMemory = (message: string): boolean => memoryWords.test(message);
 
 /** Converts a line to a log entry. Programs also print progress to stderr, so the text decides the level. */
@@ -63,8 +59,8 @@ function entryOf(text: string): LogLine {
 }
 
 /**
- * Splits a program's output into entries. If carriage returns overwrite a line, only its last state counts. `hide`
- * replaces secrets before a long line is cut; after the cut, half a secret could remain.
+ * Splits a program's output into entries. Of a line with carriage returns, only the last state counts. `hide` comes
+ * before the cut of a long line, which could leave half a secret.
  */
 export function createLineReader(take: (line: LogLine) => void, hide: (text: string) => string) {
   const decoder = new StringDecoder("utf8");

@@ -3,7 +3,6 @@ import type { LogLine } from "../../drivers/deployment/contract.ts";
 import { descendantsOf, idsOf } from "../../kernel/node/process-table.ts";
 import { monotonicNow } from "../../kernel/node/system.ts";
 
-/** The sockets in a process's network, from the kernel's tables. */
 function socketsOf(pid: number, names: readonly ("tcp" | "tcp6")[]) {
   return names.flatMap((name) => {
     try {
@@ -44,10 +43,7 @@ export const connectedTo = (pid: number): string[] =>
     return ["01", "02"].includes(state) && address[0] !== 127 ? [`${address.join(".")}:${portOf(remote)}`] : [];
   });
 
-/**
- * The ports on which programs of a box listen, without the forwarded ports that lead out. The box must have its own
- * network.
- */
+/** The ports on which programs of a box with its own network listen, without the forwarded ones. */
 export function listeningPorts(pid: number, leadsOut: readonly number[]): Listener[] {
   const inside = descendantsOf(pid).find((one) => (idsOf(one.pid)[1] ?? 1) !== 1);
   return inside ? listenersOf(inside.pid).filter(({ port }) => !leadsOut.includes(port)) : [];
@@ -67,8 +63,8 @@ interface Watched {
 }
 
 /**
- * Watches an app that listens on a port other than PORT, or on PORT at ::1 alone. Logs another port at once. Returns it
- * after the app has listened on it alone for a while, because a program may open other ports first.
+ * Watches an app that listens on another port than PORT, or on ::1 alone. Returns its port after it has listened there
+ * alone for a while, because a program may open other ports first.
  */
 export function watchPorts(
   told: number,

@@ -15,10 +15,7 @@ const foldersIn = (path: string): string[] =>
     .map(({ name }) => name)
     .sort();
 
-/**
- * The name of the first repository in a folder, in the form that sources use. Undefined if the folder has none or is
- * unreadable.
- */
+/** The name of the first repository in a folder, in the form that sources use; undefined if there is none. */
 export function firstRepositoryIn(folder: string): string | undefined {
   try {
     for (const name of foldersIn(folder)) {

@@ -4,7 +4,6 @@ const maxCommand = 4096;
 /** Each is a process that stays, with a box of its own. */
 const maxWorkers = 20;
 
-/** The processes of a Procfile by name. */
 export const processesIn = (procfile: string) =>
   new Map(
     procfile.split(/\r?\n/).flatMap((line) => {

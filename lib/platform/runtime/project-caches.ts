@@ -8,12 +8,11 @@ import { createOneAtATime } from "./one-at-a-time.ts";
 export type ProjectCaches = ReturnType<typeof createProjectCaches>;
 
 /**
- * Each project has two caches: its fetched commits, and the packages of its builds. Each environment has its own
- * packages, because a build writes files there that the next build runs: a preview must not write for production.
+ * The caches of a project: its fetched commits, and the packages of each environment. A build writes files there that
+ * the next one runs, so a preview must not write for production.
  */
 export function createProjectCaches(folder: string, files = () => plainFiles) {
   const packagesOf = (project_id: string, environment: string) => join(folder, project_id, `packages-${environment}`);
-  /** The number of builds that use each packages folder. */
   const builds = new Map<string, number>();
   const oneAtATime = createOneAtATime();
 
@@ -36,7 +35,6 @@ export function createProjectCaches(folder: string, files = () => plainFiles) {
 
     names: async () => (existsSync(folder) ? readdir(folder) : []),
 
-    /** Runs a build with the packages folder of its environment. Passes the folder's current size in bytes. */
     async withPackages<T>(
       { project_id, environment }: { readonly project_id: string; readonly environment: string },
       max_bytes: number,

@@ -3,8 +3,8 @@ const pathIn = (line: string) =>
   /['"](\/[^'"]+)['"]/.exec(line)?.[1] ?? /\s(\/[^\s:]+): read-only file system/i.exec(line)?.[1];
 
 /**
- * The place outside of the `writable` folders that an app wanted to write, by its last lines, the newest first. Undefined
- * if it did not. For a recursive mkdir on a read-only file system, Node reports ENOENT.
+ * The place outside of the `writable` folders that an app wanted to write, by its last lines, the newest first. For a
+ * recursive mkdir there, Node reports ENOENT.
  */
 export function readOnlyPlace(lines: readonly string[], writable: string): string | undefined {
   const mkdir = new RegExp(`no such file or directory, mkdir '/(?!(?:${writable})[/'])`);

@@ -23,7 +23,6 @@ const stored = v.object({
   otherLanguage: v.optional(v.string()),
   /** The variables that a file such as `.env.example` names. */
   example: v.optional(v.object({ file: v.string(), names: v.array(v.string()) })),
-  /** The variables that its language needs. */
   variables: v.optional(v.record(v.string(), v.string()), {}),
   health: v.nullable(v.string()),
   bytes: v.number(),
@@ -57,7 +56,6 @@ export function createReleases(folder: string, files = () => plainFiles) {
       await mkdir(join(placeOf(id), "app"));
     },
 
-    /** Replaces the app with the output of `write`. */
     async replaceApp(id: string, write: (to: string) => Promise<void>): Promise<void> {
       const [app, built] = [join(placeOf(id), "app"), join(placeOf(id), "built")];
       await write(built);
@@ -65,14 +63,12 @@ export function createReleases(folder: string, files = () => plainFiles) {
       await rename(built, app);
     },
 
-    /** Completes a release and removes its temporary files. */
     async complete(id: string, release: StoredRelease): Promise<void> {
       await files().remove(join(placeOf(id), "tmp"));
       await writeFile(join(placeOf(id), "release.json.new"), JSON.stringify(release));
       await rename(join(placeOf(id), "release.json.new"), join(placeOf(id), "release.json"));
     },
 
-    /** Undefined if the release is missing or incomplete. */
     async find(id: string): Promise<StoredRelease | undefined> {
       const file = join(placeOf(id), "release.json");
       if (!existsSync(file)) return undefined;

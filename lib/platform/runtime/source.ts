@@ -64,7 +64,6 @@ export async function fetchSource(order: Order, run: LimitedRun, ports: SourcePo
   return { commit: commit.id, missing };
 }
 
-/** Fetches the commit of an order into a folder of the release. Returns it with its submodules. */
 async function fetchInto(
   into: string,
   order: Order,

@@ -1,14 +1,12 @@
 import { posix } from "node:path";
 import { readWithin } from "./app-settings.ts";
 
-/** A submodule of a commit: its folder, the address in `.gitmodules`, and its commit. */
 export interface Submodule {
   readonly path: string;
   readonly url: string;
   readonly commit: string;
 }
 
-/** The addresses of submodules in `.gitmodules`, by path. */
 export function submoduleUrls(app: string): Map<string, string> {
   const found = new Map<string, string>();
   for (const section of (readWithin(app, ".gitmodules") ?? "").split(/^[ \t]{0,99}\[submodule\b/m).slice(1)) {
@@ -29,9 +27,8 @@ export const shownAddress = (url: string): string =>
   (url.split(/[?#]/, 1)[0] ?? "").replace(/^([a-z+]+:\/\/)?.*@/i, "$1");
 
 /**
- * The source `owner/repo` that the address of a submodule means, and whether the code host has it. A relative address
- * starts at the repository. `git@host:owner/repo.git` and URLs mean a repository of this service, or of the code host,
- * there also below the path of its template.
+ * The source `owner/repo` that a submodule's address means, and whether the code host has it. A relative address starts
+ * at the repository; another one may lie below the path of the code host's template.
  */
 export function sourceAt(url: string, { parent, host }: { readonly parent: string; readonly host: string }) {
   const isRelative = /^\.\.?\//.test(url);

@@ -7,10 +7,8 @@ export type End = Exclude<Progress, { state: "running" }>;
 /** What the work of a deployment is told. */
 export interface Run {
   readonly log: (line: LogLine) => void;
-  /** Whether the log is full. */
   readonly isFull: () => boolean;
   readonly signal: AbortSignal;
-  /** Tells the commit of the source. */
   readonly resolved: (commit: string) => void;
 }
 

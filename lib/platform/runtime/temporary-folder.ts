@@ -20,10 +20,7 @@ function removeAll(): void {
   for (const folder of made) remove(folder);
 }
 
-/**
- * A folder for an in-memory service. It is removed when the process exits; if the process was killed, the next call
- * removes it.
- */
+/** A folder for an in-memory service, removed when the process exits, or by the next call if it was killed. */
 export function temporaryFolder(): string {
   for (const name of readdirSync(tmpdir())) {
     const [, pid] = new RegExp(`^${temporaryPrefix}(\\d+)-`).exec(name) ?? [];

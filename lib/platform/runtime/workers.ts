@@ -12,7 +12,6 @@ export interface Worker {
   readonly command: string;
 }
 
-/** Prefixes the output of a worker or schedule with its name. */
 const marked = (name: string, { level, message }: LogLine): LogLine => ({
   level,
   message: `[${name}] ${message}`,
@@ -69,7 +68,6 @@ export function createWorkers(workers: readonly Worker[], { start, output, crash
   };
   let begun = false;
   return {
-    /** Starts the workers; a second call does nothing. */
     start(): void {
       if (begun || stopping.signal.aborted) return;
       begun = true;
