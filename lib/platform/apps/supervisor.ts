@@ -2,9 +2,8 @@ import type { App, Crash, Instance, LogLine, Runtime } from "../../drivers/deplo
 import { type AppKey, type Environment, nameOf } from "../../features/environments/live-apps.ts";
 import type { Protection } from "../../features/environments/protection.ts";
 import { reasonOf } from "../../kernel/log.ts";
-import { createArrival } from "../runtime/arrival.ts";
 import { Unhealthy } from "../runtime/failure.ts";
-import { backoff_ms, pause } from "../runtime/pause.ts";
+import { backoff_ms, createArrival, pause } from "../runtime/pause.ts";
 import type { AppPorts } from "./ports.ts";
 
 interface Ports extends Pick<AppPorts, "log" | "proxy"> {

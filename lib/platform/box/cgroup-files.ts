@@ -26,7 +26,8 @@ export const foldersOf = ({ memory, pids, cpu }: Hierarchies): string[] => [
 
 const period_us = 100_000;
 
-function read(file: string): string {
+/** The content of a file of the kernel; empty if there is no such file. */
+export function readIfThere(file: string): string {
   try {
     return readFileSync(file, "latin1");
   } catch (error) {
@@ -35,7 +36,8 @@ function read(file: string): string {
   }
 }
 /** Reads a number from a file with lines such as `oom_kill 3`. */
-const counted = (file: string, name: string) => Number(new RegExp(`^${name} (\\d+)$`, "m").exec(read(file))?.[1] ?? 0);
+const counted = (file: string, name: string) =>
+  Number(new RegExp(`^${name} (\\d+)$`, "m").exec(readIfThere(file))?.[1] ?? 0);
 
 /** Limits the processes of a group. `at` is the group's path in the hierarchies. */
 export function writeLimits(at: Hierarchies, { memory_bytes, processes, processors, endsTogether }: GroupLimits): void {
@@ -63,7 +65,7 @@ export function writeShare({ version, memory, pids }: Hierarchies, share: number
   const file = version === 2 ? "memory.max" : "memory.limit_in_bytes";
   writeFileSync(join(memory, file), String(Math.floor(bytes * share)));
   const most = ["pid_max", "threads-max"]
-    .map((name) => Number(read(`/proc/sys/kernel/${name}`)))
+    .map((name) => Number(readIfThere(`/proc/sys/kernel/${name}`)))
     .filter((one) => one > 0);
   if (most.length > 0) writeFileSync(join(pids, "pids.max"), String(Math.floor(Math.min(...most) * share)));
 }
@@ -75,7 +77,9 @@ export const refusedProcesses = ({ pids }: Hierarchies): number => counted(join(
 
 export const processesIn = (at: Hierarchies): number[] => [
   ...new Set(
-    foldersOf(at).flatMap((folder) => read(join(folder, "cgroup.procs")).split("\n").filter(Boolean).map(Number)),
+    foldersOf(at).flatMap((folder) =>
+      readIfThere(join(folder, "cgroup.procs")).split("\n").filter(Boolean).map(Number),
+    ),
   ),
 ];
 
@@ -123,7 +127,7 @@ const sharing = "io";
  * Prepares a version 2 folder for groups below it. It may not hold processes too, so they move to a group of their own.
  */
 function delegate(folder: string): void {
-  const has = read(join(folder, "cgroup.controllers")).trim().split(" ");
+  const has = readIfThere(join(folder, "cgroup.controllers")).trim().split(" ");
   const enable = () =>
     writeFileSync(
       join(folder, "cgroup.subtree_control"),
@@ -137,7 +141,7 @@ function delegate(folder: string): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EBUSY") throw error;
     mkdirSync(join(folder, "server"), { recursive: true });
-    for (const pid of read(join(folder, "cgroup.procs")).split("\n").filter(Boolean)) {
+    for (const pid of readIfThere(join(folder, "cgroup.procs")).split("\n").filter(Boolean)) {
       try {
         writeFileSync(join(folder, "server/cgroup.procs"), pid);
       } catch {
@@ -156,7 +160,7 @@ export function findHierarchies(): Hierarchies | undefined {
   const unified = mounts.find(({ type }) => type === "cgroup2");
   const root = process.getuid?.() === 0 ? unified?.folder : undefined;
   const two = root ?? (unified && ownFolder(unified, (controllers) => controllers === ""));
-  const controllers = two === undefined ? [] : read(join(two, "cgroup.controllers")).trim().split(" ");
+  const controllers = two === undefined ? [] : readIfThere(join(two, "cgroup.controllers")).trim().split(" ");
   if (two !== undefined && controllers.includes("memory") && controllers.includes("pids")) {
     delegate(two);
     return { version: 2, memory: two, pids: two, cpu: controllers.includes("cpu") ? two : undefined };

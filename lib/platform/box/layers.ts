@@ -1,5 +1,6 @@
-import { closeSync, openSync, readFileSync, statfsSync } from "node:fs";
+import { closeSync, openSync, statfsSync } from "node:fs";
 import { join } from "node:path";
+import { readIfThere } from "./cgroup-files.ts";
 
 /** How boxes write below the folder of an app, and how many bytes: above the release, or in a copy of it. */
 export interface Layers {
@@ -54,13 +55,5 @@ export function holdLayer(place: string, pid: number | undefined): () => boolean
     };
   } catch {
     return () => false; // The box has ended.
-  }
-}
-
-function readIfThere(path: string): string {
-  try {
-    return readFileSync(path, "latin1");
-  } catch {
-    return "";
   }
 }

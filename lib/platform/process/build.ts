@@ -36,31 +36,20 @@ export interface BuildPorts {
 /** Builds a release from a commit: fetches the commit, detects its kind, then installs and builds it in a sandbox. */
 export const build = (order: Order, run: Run, ports: BuildPorts): Promise<StoredRelease> =>
   withinLimits(run, ports, async (limited) => {
-    const { releases } = ports;
+    const { releases, caches, limits } = ports;
     await releases.create(order.deployment_id);
     const { commit, missing } = await fetchSource(order, limited, ports);
-    const release = await make(order, commit, limited, ports).catch((error) => {
-      throw explainMissing(missing, error);
-    });
+    const release = await caches
+      .withPackages(order, limits.disk_bytes / 2, (path, bytes) =>
+        runBuild(order, commit, { path, bytes }, limited, ports),
+      )
+      .catch((error) => {
+        throw explainMissing(missing, error);
+      });
     const made = { ...release, missing: [...missing] };
     await releases.complete(order.deployment_id, made);
     return made;
   });
-
-function make(order: Order, commit: string, run: Run, ports: BuildPorts): Promise<StoredRelease> {
-  const { caches, limits } = ports;
-  return caches.withPackages(order, limits.disk_bytes / 2, (cache, stored_bytes) =>
-    runBuild({ order, commit, cache, stored_bytes }, run, ports),
-  );
-}
-
-interface Given {
-  readonly order: Order;
-  readonly commit: string;
-  /** The folder of packages that an environment's builds share, and its size before this build. */
-  readonly cache: string;
-  readonly stored_bytes: number;
-}
 
 function decline({ start, folder, steps, hasDockerfile, runtime }: Plan, leavesDockerfiles: boolean): void {
   if (runtime === "engine") {
@@ -73,7 +62,9 @@ function decline({ start, folder, steps, hasDockerfile, runtime }: Plan, leavesD
 }
 
 async function runBuild(
-  { order, commit, cache, stored_bytes }: Given,
+  order: Order,
+  commit: string,
+  cache: { readonly path: string; readonly bytes: number },
   run: Run,
   { releases, machine, limits, variables: ofBuilds, leavesDockerfiles }: BuildPorts,
 ): Promise<StoredRelease> {
@@ -87,13 +78,13 @@ async function runBuild(
   if (plan.found.length > 0) run.log({ level: "info", message: `Found ${plan.found.join(", ")}` });
   const variables = variablesOf({ ...order, version: order.version ?? order.source.tag ?? commit });
   const hide = hideValues([...order.secrets, ...secretsIn(ofBuilds)]);
-  const folders = [app, temporary, cache];
+  const folders = [app, temporary, cache.path];
   const { sandbox, files, userOf } = machine;
   const user = await userOf(order.organization_id);
-  const places = { name: order.deployment_id, packages: cache, app, temporary, user, bytes: limits.disk_bytes };
+  const places = { name: order.deployment_id, packages: cache.path, app, temporary, user, bytes: limits.disk_bytes };
   const disk = plan.steps.length === 0 ? undefined : await machine.disks?.open(places);
   if (!disk) for (const path of folders) await files.own(path, user);
-  const written = disk?.written ?? writtenTo(folders, stored_bytes);
+  const written = disk?.written ?? writtenTo(folders, cache.bytes);
   const unset = unsetAdvice(example, variables);
   const steps: Build = { ...run, ...order, sandbox, limits, hide, written, engines: createEngineReader(), unset };
   const at = disk ?? places;

@@ -1,5 +1,4 @@
 import type { LogLine } from "../../drivers/deployment/contract.ts";
-import { readOnlyPlace } from "../runtime/read-only.ts";
 import { isOfWindows, keepLf } from "./program-faults.ts";
 
 const full = /ENOSPC|[Nn]o space left on device|Errno 28/;
@@ -31,6 +30,12 @@ function variableTo(variables: Readonly<Record<string, string>>, port: string | 
   return undefined;
 }
 
+/** Reports of a place that is read-only. For a recursive mkdir there, Node reports ENOENT. */
+const readOnly = /EROFS|[Rr]ead-only file system|Errno 30|no such file or directory, mkdir '\/(?!(?:app|data|tmp)[/'])/;
+/** The path in a line such as `EROFS: read-only file system, mkdir '/etc/todos'` or `open /etc/todos: read-only file system`. */
+const pathIn = (line: string) =>
+  /['"](\/[^'"]+)['"]/.exec(line)?.[1] ?? /\s(\/[^\s:]+): read-only file system/i.exec(line)?.[1];
+
 /** `node --env-file` ends without this file. */
 const envFile = /^node: (\S{1,200}): not found$/;
 const missing = /Cannot find (?:module|package) '((?:@[^'/]+\/)?[^'/.][^'/]*)/;
@@ -57,9 +62,9 @@ export function adviceOf(
   const file = printed.map((line) => envFile.exec(line)?.[1]).find((one) => one !== undefined);
   if (file !== undefined)
     return `; its start reads ${file}, which is not in the repository: set its variables in the environment, and name a start without it in svc.json or a Procfile, such as with --env-file-if-exists`;
-  const place = readOnlyPlace(printed, "app|data|tmp");
-  if (place !== undefined)
-    return `; it writes to ${place}, which is read-only: permanent files belong in /data (the variable DATA_DIR), others in /tmp`;
+  const unwritable = printed.filter((line) => readOnly.test(line));
+  if (unwritable.length > 0)
+    return `; it writes to ${unwritable.map(pathIn).find((one) => one !== undefined) ?? "a folder"}, which is read-only: permanent files belong in /data (the variable DATA_DIR), others in /tmp`;
   if (printed.some((line) => full.test(line)))
     return "; it wrote more than deployments.scratch below its folder, or 256 MiB in /tmp: large files belong in /data (the variable DATA_DIR)";
   const refused = printed.filter((line) => /refused/i.test(line));

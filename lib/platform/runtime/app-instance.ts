@@ -4,13 +4,12 @@ import type { ProcessEntry } from "../../kernel/node/process-table.ts";
 import { monotonicNow } from "../../kernel/node/system.ts";
 import { AbortController } from "../../kernel/node/web.ts";
 import { byteSizeText } from "../../kernel/text/byte-size.ts";
-import { createArrival } from "./arrival.ts";
 import { Unhealthy } from "./failure.ts";
 import { freePort, waitUntilHealthy } from "./health.ts";
 import { tellsOfMemory } from "./lines.ts";
 import { type Listener, watchPorts } from "./listening-ports.ts";
 import { createOutput } from "./output.ts";
-import { backoff_ms, onAbort, pause, stable_ms } from "./pause.ts";
+import { backoff_ms, createArrival, onAbort, pause, stable_ms } from "./pause.ts";
 import type { Run } from "./task.ts";
 import { type createWorkers, endBeyondMemory, type Workers } from "./workers.ts";
 

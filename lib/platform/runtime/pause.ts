@@ -1,4 +1,5 @@
 import { systemTimer } from "../../kernel/clock.ts";
+import { within } from "../../kernel/node/promises.ts";
 import { AbortController } from "../../kernel/node/web.ts";
 
 /** The wait before an app, a worker or a release is started again, by the number of failures in a row. */
@@ -38,4 +39,13 @@ export function repeat(pause_ms: number, look: () => unknown): () => void {
   };
   void run();
   return () => ending.abort();
+}
+
+/** Holds requests while an app starts, up to their time limit. */
+export function createArrival() {
+  let arrive: (up: boolean) => void = () => {};
+  const arrival = new Promise<boolean>((resolve) => {
+    arrive = resolve;
+  });
+  return { up: (within_ms: number) => within(within_ms, arrival, false), arrive };
 }
