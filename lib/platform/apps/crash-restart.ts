@@ -9,8 +9,6 @@ import { pause } from "../runtime/pause.ts";
 import type { AppPorts } from "./ports.ts";
 import type { Live, Supervisor } from "./supervisor.ts";
 
-type Ports = Pick<AppPorts, "store" | "log" | "runtimeId">;
-
 export type Returning = readonly [AppKey, Live];
 
 const record = v.object({ crashes: v.number(), last: v.nullable(v.string()) });
@@ -32,7 +30,7 @@ export type CrashRestart = ReturnType<typeof createCrashRestart>;
  * Restarts live releases when the server starts. After a crash, one of them may be the cause and crash the server
  * again: they start one after another, and the one that started last comes last.
  */
-export function createCrashRestart({ store, log, runtimeId = "own" }: Ports) {
+export function createCrashRestart({ store, log, runtimeId = "own" }: Pick<AppPorts, "store" | "log" | "runtimeId">) {
   const settings = store.using(settingsRepository);
   const name = `apps_of_${runtimeId}`;
   let crashesInARow = 0;

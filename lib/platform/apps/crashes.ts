@@ -6,8 +6,6 @@ import type { Row } from "../../store/tables.ts";
 import type { AppPorts } from "./ports.ts";
 import { appsRepository } from "./repository.ts";
 
-type Ports = Pick<AppPorts, "store" | "clock" | "log" | "bus" | "feed" | "mailCrash">;
-
 const hour_ms = 3_600_000;
 /** Of a crash loop, the first crash of a release and every tenth within an hour is an event. */
 const toldEvery = 10;
@@ -34,7 +32,14 @@ export const mayMail = (
   now: number,
 ) => mailed_at === null || (mailed_at < (restarts_since ?? "") && now - Date.parse(mailed_at) >= hour_ms);
 
-export function createCrashes({ store, clock, log, bus, feed, mailCrash }: Ports) {
+export function createCrashes({
+  store,
+  clock,
+  log,
+  bus,
+  feed,
+  mailCrash,
+}: Pick<AppPorts, "store" | "clock" | "log" | "bus" | "feed" | "mailCrash">) {
   const rows = store.using(appsRepository);
   const count = ({ organization_id, project_id, environment }: AppKey, deployment_id: string, crash: Crash) =>
     store.transaction({ organization_id }, async (tx) => {

@@ -19,11 +19,9 @@ const ofTransaction = 10;
 
 type Lane = Map<string, { readonly key: AppKey; readonly lines: LogLine[] }>;
 
-type Ports = Pick<AppPorts, "store" | "clock" | "log" | "feed">;
-
 export type AppLogs = ReturnType<typeof createAppLogs>;
 
-export function createAppLogs({ store, clock, log, feed }: Ports) {
+export function createAppLogs({ store, clock, log, feed }: Pick<AppPorts, "store" | "clock" | "log" | "feed">) {
   const rows = store.using(appsRepository);
 
   const write = (key: AppKey, lines: readonly LogLine[]) =>

@@ -3,21 +3,27 @@ import { join } from "node:path";
 import type { Kept } from "../../drivers/deployment/contract.ts";
 import type { Outbound } from "../../drivers/outbound/outbound.ts";
 import { AbortController } from "../../kernel/node/web.ts";
+import { byteSizeText } from "../../kernel/text/byte-size.ts";
+import { parseReference } from "../../kernel/text/image-reference.ts";
+import { withinLimits } from "../runtime/build-limits.ts";
 import { createDataFolders } from "../runtime/data-folders.ts";
 import type { Release, RuntimeKind, RuntimeSettings } from "../runtime/driver.ts";
+import { Failure } from "../runtime/failure.ts";
 import { createGit } from "../runtime/git.ts";
 import { removeLeftovers } from "../runtime/leftovers.ts";
 import { createProjectCaches } from "../runtime/project-caches.ts";
 import { createReleases } from "../runtime/releases.ts";
+import type { Order, Run } from "../runtime/task.ts";
 import type { ReleasePorts } from "./base-images.ts";
 import { connectEngine, type Engine } from "./connect.ts";
 import { createEngineInstances, type EngineInstances, type Running } from "./container-instances.ts";
 import { type Containers, createContainers, labels } from "./container-settings.ts";
-import type { Registries } from "./credentials.ts";
+import { credentialFor, engineHeaders, type Registries } from "./credentials.ts";
+import { buildImage } from "./image-build.ts";
 import { besideOf } from "./image-settings.ts";
-import { createImages, type Image, type Images } from "./images.ts";
+import { checkImage, createImages, type Image, type Images } from "./images.ts";
 import { goneFolders, namesOf, removeAll } from "./ownership.ts";
-import { makeRelease, pullsIn } from "./releases.ts";
+import { resolveDigest } from "./registry.ts";
 
 export interface EngineSettings extends RuntimeSettings {
   readonly registries: Registries;
@@ -36,6 +42,34 @@ interface Begun {
   readonly release: ReleasePorts;
   readonly instances: EngineInstances;
 }
+
+/** Makes the image of a release: pulls it by its digest, or builds it from a commit. */
+const makeRelease = (order: Order, run: Run, ports: ReleasePorts): Promise<{ image: Image; pin: string }> =>
+  withinLimits(run, ports, async (limited) => {
+    const { images, engine, limits } = ports;
+    const pin =
+      order.source.type === "image" ? await pull(order, limited, ports) : await buildImage(order, limited, ports);
+    const image = await images.find(order.deployment_id);
+    if (!image) throw new Failure("the image was removed as soon as it was stored");
+    checkImage(image, engine.platform, limits.disk_bytes);
+    run.log({ level: "info", message: `Stored an image of ${byteSizeText(image.bytes)}` });
+    return { image, pin };
+  });
+
+/** Pulls an image by the digest to which its tag points now; returns the digest. */
+async function pull({ deployment_id, source, pin }: Order, { log, signal }: Run, ports: ReleasePorts): Promise<string> {
+  const { images, registries, outbound, limits } = ports;
+  const reference = parseReference(source.image_url ?? "");
+  const credential = await credentialFor(reference.registry, registries, log);
+  log({ level: "info", message: `Pulling ${source.image_url}` });
+  const digest = pin ?? (await resolveDigest(reference, { outbound, credential, signal }));
+  log({ level: "info", message: `Resolved the image to ${digest}` });
+  const headers = engineHeaders(reference, credential);
+  await images.pull(reference, digest, deployment_id, { log, signal, headers, max_bytes: limits.disk_bytes });
+  return digest;
+}
+
+const pullsIn = (folder: string) => join(folder, "engine/pulls");
 
 /** Runs images as containers of an engine. `folder` identifies this service's containers and holds its notes about them. */
 export function createEngineRuntime(

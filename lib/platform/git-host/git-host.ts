@@ -14,7 +14,6 @@ import type { BackendRequest } from "../repositories/http-backend.ts";
 import { createPushReader } from "../repositories/push-request.ts";
 import type { Repositories } from "../repositories/repositories.ts";
 import { createDeploymentsOfPush } from "./deployments-of-push.ts";
-import { isLfs, lfsRefusal } from "./lfs.ts";
 import { pushAnswer } from "./push-answer.ts";
 
 type PushPorts = Parameters<typeof createDeploymentsOfPush>[0];
@@ -30,6 +29,19 @@ interface Ports extends Omit<PushPorts, "creator" | "record"> {
   readonly repositories: Repositories;
   readonly closing: AbortSignal;
 }
+
+/** What git calls before it pushes, where a repository uses Git LFS. */
+const ofLfs = /^\/git\/[^/]+\/[^/]+\.git\/info\/lfs\//;
+const withoutLfs =
+  "Git LFS is not served here. Put the files themselves into the commits: git lfs migrate export --everything --include='*'. Or push with --no-verify: then the repository and the app have only the pointers of LFS, small text files, in their place";
+
+/** A refusal in the form that Git LFS shows to its user. */
+const lfsRefusal = (request_id: string): Answer => ({
+  status: 404,
+  headers: { "content-type": "application/vnd.git-lfs+json", "cache-control": "no-store" },
+  body: JSON.stringify({ message: withoutLfs, request_id }),
+  request_id,
+});
 
 const form = /^\/git\/([^/]+\/[^/]+)\.git\/(info\/refs|git-upload-pack|git-receive-pack)$/;
 
@@ -174,7 +186,7 @@ export function createGitHost(ports: Ports) {
   const rights = rightsOf(ports.operations);
   const serve = createGitServing(ports, rights);
   return async (request: RequestContext, authentication: Authentication): Promise<Answer> => {
-    if (isLfs(request.path)) return lfsRefusal(request.id);
+    if (ofLfs.test(request.path)) return lfsRefusal(request.id);
     const wanted = wantedIn(request, ports.repositories);
     (wanted.isPush ? rights.push : rights.fetch)(authentication.caller);
     return serve(request, wanted, authentication);

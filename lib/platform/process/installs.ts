@@ -5,20 +5,14 @@ import { beginningWithin, hasFileWithin, hasWithin, settingsWithin } from "../ru
 import { Failure } from "../runtime/failure.ts";
 import type { Wanted } from "./wanted-versions.ts";
 
-interface Manager {
-  readonly locks: readonly string[];
-  /** Installs exactly the locked versions, including development dependencies, whatever NODE_ENV is. */
-  readonly frozen: string;
-  readonly unlocked: string;
-  /** Removes the development dependencies without running scripts. */
-  readonly prune: string;
-}
-
 const npm = "--include=dev --no-audit --no-fund --prefer-offline";
 /** Flags, because npm would warn about the settings if they were variables. Nobody answers a question of a build. */
 const pnpmStore = '--store-dir "$XDG_CACHE_HOME/pnpm" --config.confirm-modules-purge=false';
 
-/** The package managers. If a folder has several lock files, the first match in this order wins. */
+/**
+ * The package managers. If a folder has several lock files, the first match in this order wins. `frozen` installs the locked
+ * versions with development dependencies, whatever NODE_ENV is; `prune` removes those, without running scripts.
+ */
 const managers = {
   npm: {
     locks: ["package-lock.json", "npm-shrinkwrap.json"],
@@ -51,17 +45,10 @@ const managers = {
     prune:
       "mv node_modules .svc/before && { bun install --frozen-lockfile --production --ignore-scripts || { rm -rf node_modules; mv .svc/before node_modules; exit 1; }; } && rm -rf .svc/before",
   },
-} as const satisfies Readonly<Record<string, Manager>>;
+} as const;
 type Name = keyof typeof managers;
 
 const isName = (name: string): name is Name => Object.hasOwn(managers, name);
-
-export interface Install {
-  readonly command: string;
-  readonly program: Name;
-  readonly prune: string;
-  readonly wanted: Wanted | undefined;
-}
 
 /** The package manager versions that can read a lock file, and the version to fetch. */
 function versionsOf(root: string, program: Name): Omit<Wanted, "name"> {
@@ -106,7 +93,7 @@ export function workspaceOf(root: string, top: string): string | undefined {
  * The install of a package. `given` is the field `packageManager`, such as `pnpm@10.1.0`, and `npm` the npm of
  * `engines`. Without a lock file, a package uses its workspace's.
  */
-export function installOf(own: string, given: string | undefined, top = own, npm?: string): Install {
+export function installOf(own: string, given: string | undefined, top = own, npm?: string) {
   const isLocked = Object.values(managers).some(({ locks }) => locks.some((lock) => hasWithin(own, lock)));
   const root = isLocked ? own : (workspaceOf(own, top) ?? own);
   const { packageManager } = manifestAt(root);
@@ -122,7 +109,12 @@ export function installOf(own: string, given: string | undefined, top = own, npm
       : program === "npm" && npm !== undefined && isInRange("0.0.0", npm) !== undefined
         ? { range: npm, fetches: npm, from: "engines of package.json" }
         : versionsOf(root, program);
-  return { program, command: has(program) ? frozen : unlocked, prune, wanted: { name: program, ...asked } };
+  return {
+    program,
+    command: has(program) ? frozen : unlocked,
+    prune,
+    wanted: { name: program, ...asked } satisfies Wanted,
+  };
 }
 
 /** Settings for package managers: caches survive a build, and packages are copied into the release. */

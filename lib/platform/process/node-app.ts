@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { quoted } from "../../kernel/text/shell-words.ts";
 import { hasFileWithin, parseFile } from "../runtime/app-settings.ts";
 import type { Step } from "./build-steps.ts";
-import { type Install, installOf, workspaceOf } from "./installs.ts";
+import { installOf, workspaceOf } from "./installs.ts";
 import { wantedNode } from "./wanted-versions.ts";
 
 const scripts = v.optional(v.record(v.string(), v.string()), {});
@@ -26,7 +26,7 @@ function installIn(
   top: string,
   { scripts, workspaces, packageManager, ...lists }: Manifest,
   npm: string | undefined,
-): Install | undefined {
+) {
   const { dependencies, devDependencies, optionalDependencies } = lists;
   const hooks = ["preinstall", "install", "postinstall", "prepare"].some((name) => name in scripts);
   const count = [dependencies, devDependencies, optionalDependencies].flatMap(Object.keys).length;

@@ -31,20 +31,11 @@ done`;
 export const programOf = (command: string): string | undefined =>
   /^(?:exec\s+|\w+=\S*\s+)*([\w./+@-]+)(?=\s|$)/.exec(command.trim())?.[1];
 
-export interface ProgramFault {
-  readonly program: string;
-  /** Why not; undefined if it was not found. */
-  readonly reason: string | undefined;
-}
-
 /**
  * The first program of these commands that cannot run: it is not executable, its first line ends as on Windows, or
  * there is none. `look` runs a script, once, where the commands run.
  */
-export async function programFault(
-  commands: readonly string[],
-  look: (script: string) => Promise<string>,
-): Promise<ProgramFault | undefined> {
+export async function programFault(commands: readonly string[], look: (script: string) => Promise<string>) {
   const programs = commands.map(programOf).filter((one) => one !== undefined);
   if (programs.length === 0) return undefined;
   const faults = (await look(script(programs))).trim().split("\n");
@@ -55,6 +46,7 @@ export async function programFault(
     denied: notExecutable(program),
     crlf: `the interpreter of ${program} is not found, because its lines end as on Windows (CRLF): ${keepLf(program.replace(/^\.\//, ""))}`,
   };
+  // Without a reason, it was not found.
   return { program, reason: reasons[word] };
 }
 

@@ -33,12 +33,6 @@ export const secretsIn = (variables: Readonly<Record<string, string>>): string[]
     return password === undefined ? [] : [password];
   });
 
-/** A source that was fetched: its commit, and sentences about submodules that could not be. */
-interface FetchedSource {
-  readonly commit: string;
-  readonly missing: readonly string[];
-}
-
 /** Adds the sentences about submodules to the reason of a build that failed, because it may lack them. */
 export function explainMissing(missing: readonly string[], error: unknown): unknown {
   if (missing.length === 0 || !(error instanceof Failure) || error instanceof Declined) return error;
@@ -49,7 +43,7 @@ export function explainMissing(missing: readonly string[], error: unknown): unkn
 const maxLevels = 3;
 
 /** Fetches the commit of a source and writes its files, with those of its submodules, into the release's folder. */
-export async function fetchSource(order: Order, run: LimitedRun, ports: SourcePorts): Promise<FetchedSource> {
+export async function fetchSource(order: Order, run: LimitedRun, ports: SourcePorts) {
   const { source, pin } = order;
   const { log } = run;
   const app = ports.releases.appOf(order.deployment_id);
