@@ -53,8 +53,8 @@ export function createCrashRestart({ store, log, runtimeId = "own" }: Pick<AppPo
     /** Reads how the previous server process ended. */
     async begin(): Promise<void> {
       const { value = "null" } = (await settings().read({ name })) ?? {};
-      const found = v.safeParse(stored, value);
-      const before = found.success ? found.output : null;
+      const parsed = v.safeParse(stored, value);
+      const before = parsed.success ? parsed.output : null;
       if (before) crashesInARow = before.crashes + 1;
       crashCandidate = before?.last ?? null;
       last = crashCandidate;

@@ -60,24 +60,24 @@ export function createRowFollower({ store, log, feed, registry, supervisor, ownH
     const missing = new Set<string>();
     for (const [name, { slug, deployment_id, protect, ...app }] of live) {
       const key = keyOf(app);
-      const own = domains.filter((one) => nameOf(one) === name).map((one) => one.name);
-      const access = { hosts: [...ownHostsOf(slug), ...own], protection: protectionOf(protect) };
-      const found: Live = { deployment_id: deployment_id ?? "", slug, ...access };
+      const custom = domains.filter((one) => nameOf(one) === name).map((one) => one.name);
+      const access = { hosts: [...ownHostsOf(slug), ...custom], protection: protectionOf(protect) };
+      const wanted: Live = { deployment_id: deployment_id ?? "", slug, ...access };
       const current = run.liveIn(key);
-      if (current?.deployment_id === found.deployment_id) run.setAccess(key, access);
-      else if (missed.has(name) && current) run.promote(key, found);
-      else if (missed.has(name) || (hasTaken && !current)) void run.resume(key, found);
+      if (current?.deployment_id === wanted.deployment_id) run.setAccess(key, access);
+      else if (missed.has(name) && current) run.promote(key, wanted);
+      else if (missed.has(name) || (hasTaken && !current)) void run.resume(key, wanted);
       else missing.add(name);
     }
     missed = missing;
   };
 
   const report = () => {
-    const known = registry.known();
-    const waits = known.length > 0 && !known.some(registry.isUp);
+    const runtimes = registry.known();
+    const waits = runtimes.length > 0 && !runtimes.some(registry.isUp);
     if (waits !== isWaiting)
       log.warn(waits ? noneUp : "a server with a runtime is up again", {
-        servers: known.map(({ host }) => host).join(", "),
+        servers: runtimes.map(({ host }) => host).join(", "),
       });
     isWaiting = waits;
   };

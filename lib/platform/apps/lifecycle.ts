@@ -28,11 +28,11 @@ export function createAppLifecycle(ports: Ports) {
   const rows = store.using(appsRepository);
 
   const returning = async (live: readonly Row<"apps">[]): Promise<Returning[]> => {
-    const found: Returning[] = [];
+    const releases: Returning[] = [];
     for (const { slug, deployment_id, ...key } of live)
       if (deployment_id !== null)
-        found.push([keyOf(key), { deployment_id, slug, ...(await ports.accessOf(key, slug)) }]);
-    return found;
+        releases.push([keyOf(key), { deployment_id, slug, ...(await ports.accessOf(key, slug)) }]);
+    return releases;
   };
   const ownLive = async () => (await rows().live({})).filter(placement.isHere);
 

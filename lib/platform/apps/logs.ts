@@ -111,12 +111,12 @@ export function createAppLogs({ store, clock, log, feed }: Pick<AppPorts, "store
         if (told) yield told;
         for (;;) {
           const place = { after: last, page: 1, per_page: batch };
-          const found = await rows().logs.rows(keyOf(key), place);
-          for (const { seq, timestamp, level, message } of found.slice(0, batch)) {
+          const entries = await rows().logs.rows(keyOf(key), place);
+          for (const { seq, timestamp, level, message } of entries.slice(0, batch)) {
             last = String(seq);
             yield { id: last, record: { timestamp, level, message } };
           }
-          if (found.length > batch) continue;
+          if (entries.length > batch) continue;
           if (!(await key.exists())) return { status: "deleted" };
           // Where deployments are simulated, no app will ever print.
           if (!(await rows().find(key))) return { status: "simulated" };

@@ -40,8 +40,8 @@ export function createSeveralServers(ports: Ports): Placement {
   const isHere: Placement["isHere"] = ({ runtime_id }) => runtime_id === null || runtime_id === own?.id;
 
   const requireUp = (runtime_id: string | null) => {
-    const found = registry.find(runtime_id);
-    if (!found || !registry.isUp(found)) throw isDown();
+    const registered = registry.find(runtime_id);
+    if (!registered || !registry.isUp(registered)) throw isDown();
   };
 
   const restarts = new Map<string, () => void>();

@@ -36,18 +36,18 @@ export function createAppUrls(ports: Ports) {
 
   /** The app at a host, on this server or another. */
   const atHost = async (host: string): Promise<Row<"apps"> | undefined> => {
-    const own = await custom.active(host);
-    if (own) return rows().find(own);
+    const key = await custom.active(host);
+    if (key) return rows().find(key);
     const served = [...domains, ...placement.runtimes().flatMap(hostOfApps)];
     const slugs = served.flatMap((one) => (host.endsWith(`.${one}`) ? [host.slice(0, -one.length - 1)] : []));
-    const found = await Promise.all([...new Set(slugs)].map((slug) => rows().ofSlug({ slug })));
-    return found.find((app) => app !== undefined);
+    const apps = await Promise.all([...new Set(slugs)].map((slug) => rows().ofSlug({ slug })));
+    return apps.find((app) => app !== undefined);
   };
 
   const liveApps = async (active: readonly Environment[]) => {
     const keys = new Map(active.map((one) => [nameOf(one), one]));
-    const found = await Promise.all([...keys.values()].map((key) => rows().find(key)));
-    return new Map(found.flatMap((app) => (app?.deployment_id ? [[app.deployment_id, app]] : [])));
+    const apps = await Promise.all([...keys.values()].map((key) => rows().find(key)));
+    return new Map(apps.flatMap((app) => (app?.deployment_id ? [[app.deployment_id, app]] : [])));
   };
 
   return {

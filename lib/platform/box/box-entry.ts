@@ -118,10 +118,10 @@ export function boxEntry(
   write: (at: MountPaths) => string[],
 ) {
   const { entries, user, within } = settings;
-  const known: string[] = [];
-  const nameOf = (path: string) => `at${known.indexOf(path)}`;
+  const paths: string[] = [];
+  const nameOf = (path: string) => `at${paths.indexOf(path)}`;
   const of = (path: string) => {
-    if (!known.includes(path)) known.push(path);
+    if (!paths.includes(path)) paths.push(path);
     return `${place}/${nameOf(path)}`;
   };
   let layering: readonly string[] = [];
@@ -145,12 +145,12 @@ export function boxEntry(
   const last = reach ? withNetwork(settings, reach, command) : `exec ${shellCommand(command)}`;
   const asUser = ["setpriv", `--reuid=${user}`, `--regid=${user}`, "--clear-groups", "--", "sh", "-ec"];
   const isFolder = (path: string) => statSync(path).isDirectory();
-  const folders = known.filter(isFolder).map(nameOf);
-  const files = known.filter((path) => !isFolder(path)).map(nameOf);
+  const folders = paths.filter(isFolder).map(nameOf);
+  const files = paths.filter((path) => !isFolder(path)).map(nameOf);
   const makesTunnel = reach !== undefined && lacksTunnel();
   const mounts = [
     terminalsMount,
-    ...known.map((path) => bound(path, `${place}/${nameOf(path)}`)),
+    ...paths.map((path) => bound(path, `${place}/${nameOf(path)}`)),
     ...(makesTunnel ? [bound(`${place}/tun`, tunnel.device)] : []),
   ];
   const script = [

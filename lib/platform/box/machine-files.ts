@@ -16,6 +16,6 @@ export const hiddenFiles = (nothing: { readonly folder: string; readonly file: s
   readdirSync(proc)
     .filter((name) => !shown.has(name) && !/^\d+$/.test(name))
     .flatMap((name) => {
-      const found = statSync(join(proc, name), { throwIfNoEntry: false });
-      return found ? ["--ro-bind", found.isDirectory() ? nothing.folder : nothing.file, join("/proc", name)] : [];
+      const stats = statSync(join(proc, name), { throwIfNoEntry: false });
+      return stats ? ["--ro-bind", stats.isDirectory() ? nothing.folder : nothing.file, join("/proc", name)] : [];
     });

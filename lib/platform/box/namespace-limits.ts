@@ -22,8 +22,8 @@ export const limitOption = (name: keyof typeof limitNames, max: number) => `--${
 /** A command prefix that runs a program in a new user namespace, with a part of each limit. */
 export function limitedNamespace(makesNamespace: readonly string[]): string[] {
   const limits = (["nproc", "sigpending"] as const).flatMap((name) => {
-    const own = ownLimit(name);
-    return Number.isFinite(own) ? [`--${name}=${Math.ceil(own * shareOfBoxes)}:`] : [];
+    const limit = ownLimit(name);
+    return Number.isFinite(limit) ? [`--${name}=${Math.ceil(limit * shareOfBoxes)}:`] : [];
   });
   const settings = ofNamespace.flatMap((name) => {
     const file = `/proc/sys/user/${name}`;

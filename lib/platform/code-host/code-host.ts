@@ -47,8 +47,8 @@ export function createCodeHost(options: CodeHostOptions, outbound: Pick<Outbound
     async isOpen(repo: string, number: number): Promise<boolean | undefined> {
       const answer = await ask("GET", form.request(repo, number));
       if (answer.status !== null && unseen.includes(answer.status)) return undefined;
-      const found = v.safeParse(request, answer.bytes.toString());
-      if (answer.status === 200 && found.success) return found.output.state === form.open;
+      const parsed = v.safeParse(request, answer.bytes.toString());
+      if (answer.status === 200 && parsed.success) return parsed.output.state === form.open;
       throw new Error(
         answer.status === null ? `it did not answer: ${answer.error}` : `it answered ${answer.status} without a state`,
       );

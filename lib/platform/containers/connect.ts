@@ -31,19 +31,19 @@ const oldest = 41;
 /** Finds the container engine of this machine. Rejects with what is missing and how to install it. */
 export async function connectEngine(): Promise<Engine> {
   const socket = findSocket();
-  const found = await createEngineApi(socket, "").call(version, "GET", "/version", { timeout: "10s" });
-  const [, minor = "0"] = /^1\.(\d+)$/.exec(found.ApiVersion) ?? [];
-  const isPodman = found.Components?.some((one) => /podman/i.test(one.Name)) ?? false;
-  const name = `${isPodman ? "Podman" : "Docker"} ${found.Version}`;
+  const answer = await createEngineApi(socket, "").call(version, "GET", "/version", { timeout: "10s" });
+  const [, minor = "0"] = /^1\.(\d+)$/.exec(answer.ApiVersion) ?? [];
+  const isPodman = answer.Components?.some((one) => /podman/i.test(one.Name)) ?? false;
+  const name = `${isPodman ? "Podman" : "Docker"} ${answer.Version}`;
   if (Number(minor) < oldest)
     throw new Error(`${name} at ${socket} is too old: the runtime engine needs Docker 20.10 or Podman 4`);
   const api = createEngineApi(socket, `/v1.${Math.min(newest, Number(minor))}`);
   const { InitBinary, InitCommit } = await api.call(info, "GET", "/info");
-  if (found.Os !== "linux") throw new Error(`${name} at ${socket} runs no Linux containers`);
+  if (answer.Os !== "linux") throw new Error(`${name} at ${socket} runs no Linux containers`);
   return {
     api,
     name: `${name} at ${socket}`,
-    platform: `${found.Os}/${found.Arch}`,
+    platform: `${answer.Os}/${answer.Arch}`,
     hasInit: InitBinary !== "" && InitCommit?.ID !== "N/A",
     isPodman,
   };

@@ -73,9 +73,9 @@ export function createEngineInstances({ engine, containers, names, detaching, da
 
   const takeLeft = (app: App, beside: string): Running | undefined => {
     const its = Object.entries(labelsOf(app, beside));
-    const found = [...left].find((one) => its.every(([name, value]) => one.labels[name] === value));
-    if (found) left.delete(found);
-    return found;
+    const container = [...left].find((one) => its.every(([name, value]) => one.labels[name] === value));
+    if (container) left.delete(container);
+    return container;
   };
 
   /** Ends the remaining workers of an environment's earlier releases. */

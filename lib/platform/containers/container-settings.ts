@@ -151,8 +151,8 @@ export function createContainers(api: EngineApi) {
       try {
         const { State, NetworkSettings } = await api.call(state, "GET", `/containers/${id}/json`, { signal });
         const all = Object.values(NetworkSettings.Ports ?? {}).flatMap((one) => one ?? []);
-        const found = all.find(({ HostIp }) => HostIp === "127.0.0.1");
-        return { ...State, hostPort: found && Number(found.HostPort) };
+        const published = all.find(({ HostIp }) => HostIp === "127.0.0.1");
+        return { ...State, hostPort: published && Number(published.HostPort) };
       } catch (error) {
         if (isGone(error)) return undefined;
         throw error;

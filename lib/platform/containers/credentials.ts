@@ -51,8 +51,8 @@ async function fromLogin(registry: string, log: (line: LogLine) => void): Promis
   const helper = its(file.credHelpers) ?? file.credsStore;
   if (helper !== "")
     try {
-      const found = await askCredentialHelper(helper, serverOf(registry));
-      if (found) return found;
+      const credential = await askCredentialHelper(helper, serverOf(registry));
+      if (credential) return credential;
     } catch (error) {
       const { message } = error as Error;
       log({
@@ -71,8 +71,8 @@ export async function credentialFor(
   registries: Registries,
   log: (line: LogLine) => void,
 ): Promise<Credential | undefined> {
-  const given = Object.entries(registries).find(([host]) => hostOf(host) === registry);
-  return given ? given[1] : fromLogin(registry, log);
+  const configured = Object.entries(registries).find(([host]) => hostOf(host) === registry);
+  return configured ? configured[1] : fromLogin(registry, log);
 }
 
 /** Encodes a header value. Podman refuses base64 without padding, and Docker reads it only in part. */

@@ -90,22 +90,22 @@ async function make(order: Order, root: string, run: LimitedRun, ports: ReleaseP
   };
   if (signal.aborted) throw new Failure("it was ended");
   log({ level: "info", message: "Building the Dockerfile" });
-  const made = createProgress();
+  const progress = createProgress();
   const reader = createLineReader(log, hideValues([...secrets, ...secretsIn(variables)]));
   const reading = new AbortController();
   const stopListening = onAbort(signal, () => reading.abort());
-  const unwatch = watchDisk(api, made, limits.disk_bytes, end);
+  const unwatch = watchDisk(api, progress, limits.disk_bytes, end);
   try {
     const body = Readable.from(tarOf(root, contextFilter(ignored)));
     const call = { query, body, signal: reading.signal, timeout: null };
     for await (const line of jsonLines(await api.open("POST", "/build", call))) {
       const { stream, error } = v.parse(buildAnswer, line);
       if (error !== undefined) throw new EngineError(error);
-      made.read(stream);
+      progress.read(stream);
       if (!isFull()) reader.write(Buffer.from(stream));
     }
   } catch (error) {
-    await made.remove(api, signal.aborted);
+    await progress.remove(api, signal.aborted);
     if (!(error instanceof EngineError)) throw error;
     throw new Failure(explain(error.message, dockerfile, pinned, limits.memory_bytes));
   } finally {

@@ -15,10 +15,10 @@ const portIn = (text: string | undefined) =>
 
 /** The variable PORT, else the port in svc.json, else the only exposed port of the image, else 8080. */
 export function portOf(variables: Readonly<Record<string, string>>, { ports, labels: its }: Image): number {
-  const own = variables["PORT"];
-  const port = portIn(own);
-  if (own !== undefined && port === undefined)
-    throw new Failure(`the variable PORT must be a port from 1 to 65535, not ${own}`);
+  const variable = variables["PORT"];
+  const port = portIn(variable);
+  if (variable !== undefined && port === undefined)
+    throw new Failure(`the variable PORT must be a port from 1 to 65535, not ${variable}`);
   const [exposed, another] = ports;
   return port ?? portIn(its[labels.port]) ?? (another === undefined ? exposed : undefined) ?? defaultPort;
 }

@@ -136,7 +136,7 @@ async function authorize(image: ImageReference, answer: BackendResponse, ports: 
   });
   refuse(image, got, ports);
   const parsed = v.safeParse(token, parseJson(got.bytes.toString()));
-  const given = parsed.success ? parsed.output.token || parsed.output.access_token : "";
-  if (/^[\x21-\x7e]+$/.test(given)) return `Bearer ${given}`;
+  const value = parsed.success ? parsed.output.token || parsed.output.access_token : "";
+  if (/^[\x21-\x7e]+$/.test(value)) return `Bearer ${value}`;
   throw new Failure(`the registry ${image.registry} gives no token`);
 }

@@ -22,7 +22,7 @@ export function findSocket(): string {
     if (!existsSync(path)) throw new Error(`no container engine at ${path}, which DOCKER_HOST names; start it`);
     return path;
   }
-  const found = usual(runtime).find(existsSync);
-  if (found === undefined) throw new Error(`the runtime engine finds no container engine; ${install}`);
-  return found;
+  const socket = usual(runtime).find(existsSync);
+  if (socket === undefined) throw new Error(`the runtime engine finds no container engine; ${install}`);
+  return socket;
 }

@@ -66,8 +66,8 @@ const sentence = ({ message, details }: Problem) =>
 export function createDeploymentsOfPush({ apps, deployments, projects, pushes, creator, record, clock, log }: Ports) {
   /** Finds a project by name or id. Creates a missing one if the key may. */
   const projectOf = async (caller: Caller, name: string): Promise<{ id: string; name: string; isNew: boolean }> => {
-    const found = await projects.named(caller, name);
-    if (found) return { ...found, isNew: false };
+    const project = await projects.named(caller, name);
+    if (project) return { ...project, isNew: false };
     let by: Caller;
     try {
       by = creator(caller);
@@ -77,8 +77,8 @@ export function createDeploymentsOfPush({ apps, deployments, projects, pushes, c
         : error;
     }
     try {
-      const made = await projects.create(by, check(newProject, { name, region: "local" }));
-      return { ...made, isNew: true };
+      const created = await projects.create(by, check(newProject, { name, region: "local" }));
+      return { ...created, isNew: true };
     } catch (error) {
       // A concurrent push created it first.
       const other = error instanceof Problem && error.code === "name_taken" && (await projects.named(caller, name));
@@ -114,9 +114,9 @@ export function createDeploymentsOfPush({ apps, deployments, projects, pushes, c
     isDefault: boolean,
     integrations: readonly string[] = [],
   ): AsyncGenerator<string, Begun[]> {
-    const made = integrations.length > 0 ? await pushes.receiveOwn(caller, pushed, integrations) : [];
+    const deployed = integrations.length > 0 ? await pushes.receiveOwn(caller, pushed, integrations) : [];
     const what = `${pushed.commit.slice(0, 12)}, by the rules of an integration`;
-    if (made.length > 0) return made.map(({ deployment_id: id }) => ({ id, what }));
+    if (deployed.length > 0) return deployed.map(({ deployment_id: id }) => ({ id, what }));
     if (isDefault) return yield* deploy(caller, pushed, nameIn(pushed.repo), defaultEnvironment);
     yield `The branch ${pushed.branch} deploys nothing: it is not the default branch, and no integration names it. Push with -o environment=NAME to deploy it, or make it the default: svc-server call repositories.update ${inWords(pushed.repo)} default_branch=${pushed.branch}`;
     return [];

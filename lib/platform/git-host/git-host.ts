@@ -114,10 +114,10 @@ const streamOf = (chunks: AsyncGenerator<Buffer, void>, end: () => void) => {
 
 function rightsOf(operations: readonly Operation[]) {
   const needs = (id: string) => (caller: Caller) => {
-    const found = operations.find((one) => one.id === id);
-    if (!found) throw new Error(`there is no operation ${id}`);
-    authorize(found, caller);
-    return found;
+    const operation = operations.find((one) => one.id === id);
+    if (!operation) throw new Error(`there is no operation ${id}`);
+    authorize(operation, caller);
+    return operation;
   };
   return { push: needs("deployments.create"), fetch: needs("deployments.get"), make: needs("projects.create") };
 }
@@ -150,9 +150,9 @@ function createGitServing(ports: Ports, rights: ReturnType<typeof rightsOf>) {
     if (isUpload && incoming) allowLongBody(incoming);
     const reader = createPushReader();
     const watch = (lost: () => void) => authenticator.watch(authentication, lost);
-    const given = { service, method, query, header, body: bodyOf(request) };
-    const push = { ...given, body: whileValid(request, watch), seen: reader.take };
-    const answer = await hosts.serve(name, isUpload ? push : given, isPush);
+    const backendRequest = { service, method, query, header, body: bodyOf(request) };
+    const push = { ...backendRequest, body: whileValid(request, watch), seen: reader.take };
+    const answer = await hosts.serve(name, isUpload ? push : backendRequest, isPush);
     if (!answer) throw new Problem("not_found", `there is no repository ${repo} here; the first push makes it`);
     const { status, headers, body, end, closed } = answer;
     if (!isUpload) {

@@ -13,18 +13,18 @@ export type Plan = Readonly<ReturnType<typeof detect>>;
 /** Detects from a repository how to build and start it (fixtures/hosting/apps.md#what-is-run). */
 export function detect(root: string, top = root) {
   const [own, packages, procfile] = ["svc.json", "package.json", "Procfile"].map((name) => settingsWithin(root, name));
-  const given = ownSettings(root);
+  const settings = ownSettings(root);
   const processes = processesIn(procfile ?? "");
   const node = packages === undefined ? undefined : nodeApp(root, packages, top);
-  const chosen = given.start ?? (given.static === undefined ? processes.get("web") : undefined);
-  const isNode = chosen === undefined && (given.static !== undefined || node?.start !== undefined);
+  const chosen = settings.start ?? (settings.static === undefined ? processes.get("web") : undefined);
+  const isNode = chosen === undefined && (settings.static !== undefined || node?.start !== undefined);
   // With a Node start or a static site, no other language is needed. A Procfile may start programs of any.
   const python = isNode ? undefined : pythonApp(root);
   const isPython = chosen === undefined && procfile === undefined && python?.start !== undefined;
   const others = [python, isNode || isPython ? undefined : goApp(root)].filter((one) => one !== undefined);
   const start =
-    chosen ?? (given.static === undefined ? (node?.start ?? others.find((one) => one.start)?.start) : undefined);
-  const build = given.build ?? node?.build;
+    chosen ?? (settings.static === undefined ? (node?.start ?? others.find((one) => one.start)?.start) : undefined);
+  const build = settings.build ?? node?.build;
   const steps: Step[] = [
     ...(node?.install ?? []),
     ...others.flatMap((one) => one.steps),
@@ -43,19 +43,19 @@ export function detect(root: string, top = root) {
     release: processes.get("release"),
     /** The other lines of the Procfile. */
     workers: workersIn(processes),
-    schedules: given.schedules,
+    schedules: settings.schedules,
     /** The folder of a static site. Without it and without `start`, a folder is searched after the build. */
-    folder: given.static,
+    folder: settings.static,
     /** The file of a static site that answers unknown paths. */
-    fallback: given.fallback,
+    fallback: settings.fallback,
     /** Without `fallback`: the folders whose `index.html` answers unknown paths, also of the folders below them. */
     singlePages: node?.singlePages ?? [],
     /** Whether `public/index.html` is a source, such as the template of a page. */
     hasPublicPage: hasWithin(root, "public/index.html"),
-    health: given.health,
+    health: settings.health,
     /** The port that the app listens on; undefined if it reads PORT. */
-    port: given.port,
-    runtime: given.runtime,
+    port: settings.port,
+    runtime: settings.runtime,
     /** The requested versions of Node, of its package manager, and of other languages. */
     node: node?.node,
     manager: node?.manager,

@@ -16,15 +16,15 @@ const maxNames = 100;
 export function exampleVariables(root: string): { readonly file: string; readonly names: string[] } | undefined {
   const file = hasFileWithin(root, ".env") ? undefined : names.find((name) => hasFileWithin(root, name));
   if (file === undefined) return undefined;
-  const found = beginningWithin(root, file)
+  const assigned = beginningWithin(root, file)
     .split("\n")
     .map((line) => assignment.exec(line.trimStart())?.[1])
     .filter((name) => name !== undefined);
-  return { file, names: [...new Set(found)].slice(0, maxNames) };
+  return { file, names: [...new Set(assigned)].slice(0, maxNames) };
 }
 
 /** Every app has these. */
-const given = new Set(["PORT", "HOST", "NODE_ENV", "DATA_DIR"]);
+const ofEveryApp = new Set(["PORT", "HOST", "NODE_ENV", "DATA_DIR"]);
 const maxNamed = 8;
 
 /** Advice that follows the reason of a failed start: which of these variables the environment lacks. */
@@ -32,7 +32,7 @@ export function unsetAdvice(
   example: ReturnType<typeof exampleVariables>,
   variables: Readonly<Record<string, string>>,
 ): string {
-  const unset = example?.names.filter((name) => !given.has(name) && !Object.hasOwn(variables, name)) ?? [];
+  const unset = example?.names.filter((name) => !ofEveryApp.has(name) && !Object.hasOwn(variables, name)) ?? [];
   if (example === undefined || unset.length === 0) return "";
   const more = unset.length > maxNamed ? ` and ${unset.length - maxNamed} more` : "";
   return `; the environment does not set these variables of ${example.file}: ${unset.slice(0, maxNamed).join(", ")}${more}`;

@@ -57,8 +57,8 @@ export function adviceOf(
     return `; a release has no development dependencies: if ${absent} is one, move it to dependencies. A site that is only built needs no start: name its folder as static in svc.json`;
   if (printed.some((line) => /prisma generate|@prisma\/client did not initialize|\.prisma\/client/.test(line)))
     return '; the client of Prisma was not generated: add "postinstall": "prisma generate" to the scripts of package.json';
-  const known = windowsAdvice(printed) ?? certificateAdvice(printed, false);
-  if (known !== undefined) return known;
+  const advice = windowsAdvice(printed) ?? certificateAdvice(printed, false);
+  if (advice !== undefined) return advice;
   const file = printed.map((line) => envFile.exec(line)?.[1]).find((one) => one !== undefined);
   if (file !== undefined)
     return `; its start reads ${file}, which is not in the repository: set its variables in the environment, and name a start without it in svc.json or a Procfile, such as with --env-file-if-exists`;

@@ -16,17 +16,17 @@ for file in python3 /usr/local/bin/python3.* /usr/bin/python3.* /usr/local/share
 done`;
 
 async function providePython({ range, from }: Wanted, box: Box, build: Build): Promise<void> {
-  const found = (await printed(pythons, box, build)).split("\n").flatMap((line) => {
+  const interpreters = (await printed(pythons, box, build)).split("\n").flatMap((line) => {
     const [version, file] = line.split(" ");
     return version && file ? [{ version, file }] : [];
   });
   // A machine without any Python is told so by the first step.
-  if (found.length === 0) return;
-  const fits = (accepted: string) => found.find(({ version }) => isInRange(version, accepted));
+  if (interpreters.length === 0) return;
+  const fits = (accepted: string) => interpreters.find(({ version }) => isInRange(version, accepted));
   // A machine rarely has the very patch, and patches of one version are compatible.
   const chosen = fits(range) ?? fits(range.replace(/^(\d+\.\d+)\.\d+$/, "$1"));
   if (chosen === undefined) {
-    const there = [...new Set(found.map(({ version }) => version))].join(", ");
+    const there = [...new Set(interpreters.map(({ version }) => version))].join(", ");
     throw new Lacking(
       `the app asks for Python ${range} (${from}), and the machine has ${there}: install that version for all users, as \`mise install --system\` does, or ask for another in ${from}`,
     );

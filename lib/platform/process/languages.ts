@@ -21,10 +21,10 @@ export async function describeLanguages({ sandbox, userOf }: Machine, app: strin
   const box = { app, env: { HOME: "/tmp" }, memory_bytes: 1024 ** 3, user: await userOf("doctor") };
   const { code, text } = await outputOf((take) => sandbox.start(lines.join("\n"), box, take));
   if (code !== 0) return `what builds find could not be inspected: ${text.trim()}`;
-  const found = text.trim().split("\n").map(versionIn);
-  const fetched = scripts.flatMap(([name], i) => (found[i] === undefined && isFetched(name) ? [name] : []));
+  const versions = text.trim().split("\n").map(versionIn);
+  const fetched = scripts.flatMap(([name], i) => (versions[i] === undefined && isFetched(name) ? [name] : []));
   const parts = scripts.flatMap(([name, program], i) => {
-    const version = found[i];
+    const version = versions[i];
     if (version !== undefined) return [`${name} ${version}`];
     return isFetched(name) ? [] : [`no ${name} (${installCommand(program)})`];
   });

@@ -51,21 +51,21 @@ function startOf(file: string, program: string, requirements: string): string {
 
 /** Undefined for a repository without `requirements.txt` and `pyproject.toml`. */
 export function pythonApp(root: string) {
-  const found = ["requirements.txt", "pyproject.toml"].find((name) => hasWithin(root, name));
-  if (found === undefined) return undefined;
-  const text = beginningWithin(root, found);
+  const manifest = ["requirements.txt", "pyproject.toml"].find((name) => hasWithin(root, name));
+  if (manifest === undefined) return undefined;
+  const text = beginningWithin(root, manifest);
   const file = ["main.py", "app.py"].find((name) => hasFileWithin(root, name));
   const start = file && startOf(file, beginningWithin(root, file), text);
   // FastAPI does not include a server, and not every app lists one.
   const further = start?.includes("-m uvicorn") && !/\buvicorn\b/i.test(text) ? " uvicorn" : "";
   return {
     name: "Python" as const,
-    found,
+    found: manifest,
     start,
     wanted: wantedPython(root),
     steps: [
       { name: "Making the virtual environment", command: "python3 -m venv .venv", program: "python3" },
-      ...(found === "pyproject.toml"
+      ...(manifest === "pyproject.toml"
         ? ofProject(text, further)
         : [{ ...installing, command: `${install} -r requirements.txt${further}` }]),
     ],

@@ -79,13 +79,13 @@ const limits = ({ memory_bytes, data, build }: Box, group: Group | undefined) =>
 ];
 
 /** The program folders of an app: those of its packages and of fetched tools. */
-const own = ["node_modules/.bin", ".venv/bin", ".svc/node_modules/.bin"];
+const programFolders = ["node_modules/.bin", ".venv/bin", ".svc/node_modules/.bin"];
 
 /** The variables of every command. The box's own variables win. */
 const environmentOf = (app: string, { env, root = "" }: Box, folders: Readonly<Record<string, string>>) => ({
   // The top of a workspace has programs too.
   PATH: [
-    ...[...new Set([join(app, root), app])].flatMap((at) => own.map((folder) => join(at, folder))),
+    ...[...new Set([join(app, root), app])].flatMap((at) => programFolders.map((folder) => join(at, folder))),
     nodeFolder(),
     hostPath,
   ].join(delimiter),

@@ -26,8 +26,8 @@ const writtenBelow = [
 
 async function find(look: Look, places: readonly string[]): Promise<string | undefined> {
   const tests = places.map((place) => `[ -f ${quoted(`./${place}`)} ] && echo ${quoted(place)} && exit`);
-  const found = (await look([...tests, "true"].join("\n"))).trim();
-  return places.find((place) => place === found);
+  const first = (await look([...tests, "true"].join("\n"))).trim();
+  return places.find((place) => place === first);
 }
 
 /** Finds the first folder with an index.html. A pattern counts only if exactly one folder fits. */
@@ -76,8 +76,8 @@ async function staticFolder(plan: Plan, look: Look): Promise<string> {
     throw new Failure(`the static folder ${folder} of svc.json has no index.html after the build`);
   }
   const places = steps.length > 0 ? [...written, ...writtenBelow, "public", "."] : ["public", ...written, "."];
-  const found = await findFolder(look, places);
-  if (found !== undefined) return found;
+  const site = await findFolder(look, places);
+  if (site !== undefined) return site;
   throw new Failure(await nothingIn(plan, places, look));
 }
 
@@ -107,8 +107,8 @@ const servers: Readonly<Record<string, string | undefined>> = {
 };
 
 async function findServer(look: Look): Promise<string | undefined> {
-  const found = await find(look, Object.keys(servers));
-  return found === undefined ? undefined : servers[found];
+  const file = await find(look, Object.keys(servers));
+  return file === undefined ? undefined : servers[file];
 }
 
 /** Decides after the build what to run. The result of the build replaces a development server. */

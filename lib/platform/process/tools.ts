@@ -110,11 +110,11 @@ async function provideNode(wanted: Wanted, box: Box, build: Build): Promise<void
   const { version } = process;
   if (isInRange(version, wanted.range)) return;
   const kept = existsSync(miseFolder) ? readdirSync(miseFolder) : [];
-  const found = kept.find((one) => isInRange(one, wanted.range) && existsSync(join(miseFolder, one, "bin/node")));
-  if (found === undefined) await fetchTool(wanted, version, box, build);
+  const installed = kept.find((one) => isInRange(one, wanted.range) && existsSync(join(miseFolder, one, "bin/node")));
+  if (installed === undefined) await fetchTool(wanted, version, box, build);
   else {
-    build.log({ level: "info", message: `Node ${found} of mise runs the app (${wanted.from})` });
-    const link = `ln -sf ${quoted(join(miseFolder, found, "bin/node"))} ${toolsFolder}/.bin/node`;
+    build.log({ level: "info", message: `Node ${installed} of mise runs the app (${wanted.from})` });
+    const link = `ln -sf ${quoted(join(miseFolder, installed, "bin/node"))} ${toolsFolder}/.bin/node`;
     await printed(`mkdir -p ${toolsFolder}/.bin && ${link}`, box, build);
   }
   const [node = "", npm = ""] = (await printed("node --version; npm --version 2>/dev/null || true", box, build)).split(

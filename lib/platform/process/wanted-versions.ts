@@ -43,11 +43,11 @@ const files = [
 
 /** The Node version that an app requests. The first source with a usable version wins. */
 export function wantedNode(root: string, engines: string | undefined): Wanted | undefined {
-  const given = [
+  const sources = [
     ["engines of package.json", engines?.trim()] as const,
     ...files.map(([name, read]) => [name, read(beginningWithin(root, name))] as const),
   ];
-  for (const [from, text] of given) {
+  for (const [from, text] of sources) {
     const range = text && rangeOf(text);
     if (range) return { name: "node", range, fetches: range, from };
   }

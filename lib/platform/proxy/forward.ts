@@ -137,14 +137,14 @@ function begin(response: ServerResponse, answer: IncomingMessage): boolean {
 }
 
 function pairs(raw: readonly string[]): Record<string, string[]> {
-  const found = new Map<string, string[]>();
+  const headers = new Map<string, string[]>();
   for (let i = 0; i < raw.length; i += 2) {
     const name = (raw[i] ?? "").toLowerCase();
-    const values = found.get(name) ?? [];
+    const values = headers.get(name) ?? [];
     values.push(raw[i + 1] ?? "");
-    found.set(name, values);
+    headers.set(name, values);
   }
-  return Object.fromEntries(found);
+  return Object.fromEntries(headers);
 }
 
 /** A client should wait for the answer (RFC 6455). Some send their first frames at once. */

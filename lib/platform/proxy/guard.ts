@@ -24,14 +24,14 @@ function credentialsOf(header: string): { user: string; password: string } | und
 export function createGuard({ user, hash }: Protection, { isPassword }: Pick<PasswordHashes, "isPassword">) {
   // Only keyed hashes of credentials are kept in memory. The key is unique to this process.
   const key = createRandom().bytes(32);
-  const known = new Map<string, boolean>();
+  const checked = new Map<string, boolean>();
   const checks = new Map<string, Promise<boolean>>();
   const oneAtATime = createOneAtATime();
 
   const remember = (name: string, isRight: boolean) => {
-    const same = [...known].filter(([, one]) => one === isRight);
-    if (same.length >= remembered) known.delete(same[0]?.[0] ?? "");
-    known.set(name, isRight);
+    const same = [...checked].filter(([, one]) => one === isRight);
+    if (same.length >= remembered) checked.delete(same[0]?.[0] ?? "");
+    checked.set(name, isRight);
     return isRight;
   };
 
@@ -49,14 +49,14 @@ export function createGuard({ user, hash }: Protection, { isPassword }: Pick<Pas
     admits(header: string | undefined): Admission | Promise<Admission> {
       if (header === undefined || header.length > 4096) return "refused";
       const name = createHmac("sha256", key).update(header).digest("base64");
-      const before = known.get(name);
+      const before = checked.get(name);
       if (before !== undefined) return before ? "passed" : "refused";
-      const given = credentialsOf(header);
-      if (!given) return "refused";
+      const credentials = credentialsOf(header);
+      if (!credentials) return "refused";
       const running = checks.get(name);
       if (!running && checks.size >= maxWaiting) return "busy";
       // Check the password even if the user is wrong, so that both cases take equally long.
-      const checking = running ?? check(name, given.password, given.user === user);
+      const checking = running ?? check(name, credentials.password, credentials.user === user);
       return checking.then((isRight) => (isRight ? "passed" : "refused"));
     },
   };

@@ -37,8 +37,8 @@ export function framingFault(request: IncomingMessage): string | undefined {
   const { headers, httpVersion } = request;
   const coding = headers["transfer-encoding"];
   const named = namedBy(request);
-  const found = framing.find((name) => named.has(name));
-  if (found !== undefined) return `The header Connection must not name ${found}`;
+  const removed = framing.find((name) => named.has(name));
+  if (removed !== undefined) return `The header Connection must not name ${removed}`;
   if (coding === undefined) return undefined;
   if (headers["content-length"] !== undefined) return "A request has Content-Length or Transfer-Encoding, not both";
   if (httpVersion !== "1.1") return "Transfer-Encoding is of HTTP/1.1";

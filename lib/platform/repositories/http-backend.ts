@@ -118,9 +118,9 @@ async function sendBody(
 ): Promise<void> {
   let cancel = systemTimer(silence, kill);
   try {
-    for await (const given of body) {
+    for await (const bytes of body) {
       cancel();
-      const chunk = Buffer.from(given.buffer, given.byteOffset, given.byteLength);
+      const chunk = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
       seen?.(chunk);
       if (stdin.writable && !stdin.write(chunk)) await taken(stdin);
       cancel = systemTimer(silence, kill);

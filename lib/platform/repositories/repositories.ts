@@ -24,8 +24,8 @@ export type Repositories = ReturnType<typeof createRepositories>;
 
 /** The git repositories that the service hosts: bare, one folder per organization, served by `git http-backend`. */
 export function createRepositories(folder: string, { pushLimit }: { readonly pushLimit: number }, group?: GitGroup) {
-  const own = join(folder, ".host");
-  const template = join(own, "empty.git");
+  const hostFolder = join(folder, ".host");
+  const template = join(hostFolder, "empty.git");
   const closing = new AbortController();
   setMaxListeners(0, closing.signal); // One for each running request of git.
   const pushing = new Map<string, number>();
@@ -39,11 +39,11 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
   const formats = ["-c", "init.defaultObjectFormat=sha1", "-c", "init.defaultRefFormat=files"];
 
   const begin = async () => {
-    const command = createGitCommand(own, gitSettings(pushLimit), group);
+    const command = createGitCommand(hostFolder, gitSettings(pushLimit), group);
     await rm(template, { recursive: true, force: true });
     const init = ["init", "--quiet", "--bare", "--template=", "--initial-branch=main", "--", template];
-    const made = await command.git([...formats, ...init], { signal: closing.signal, timeout: "30s" });
-    if (!made.ok) throw new Error(`git cannot make a repository: ${made.reason}`);
+    const created = await command.git([...formats, ...init], { signal: closing.signal, timeout: "30s" });
+    if (!created.ok) throw new Error(`git cannot make a repository: ${created.reason}`);
     newSettings = await readFile(join(template, "config"));
     return command;
   };

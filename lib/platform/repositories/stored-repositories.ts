@@ -32,14 +32,14 @@ async function readRepository(path: string, name: string): Promise<StoredReposit
 }
 
 async function readRepositories(folder: string): Promise<StoredRepository[]> {
-  const found: StoredRepository[] = [];
+  const repositories: StoredRepository[] = [];
   for (const owner of (await namesIn(folder)).sort())
     for (const file of (await namesIn(join(folder, owner))).sort()) {
       const [, repo] = /^(.+)\.git$/.exec(file) ?? [];
       const one = repo && (await readRepository(join(folder, owner, file), `${owner}/${repo}`));
-      if (one) found.push(one);
+      if (one) repositories.push(one);
     }
-  return found;
+  return repositories;
 }
 
 /** What callers see and change of repositories. */

@@ -130,8 +130,8 @@ export function parseFile<S extends v.GenericSchema>(schema: S, name: string, te
 }
 
 export function ownSettings(root: string): v.InferOutput<typeof settings> {
-  const own = settingsWithin(root, "svc.json");
-  return own === undefined ? { schedules: [] } : parseFile(settings, "svc.json", own);
+  const text = settingsWithin(root, "svc.json");
+  return text === undefined ? { schedules: [] } : parseFile(settings, "svc.json", text);
 }
 
 /** Parses a list in the form of `schedules` in `svc.json`. `from` names the source in errors. */

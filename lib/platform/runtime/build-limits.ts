@@ -41,10 +41,10 @@ export async function withinLimits<T>(
     end(`the build took longer than deployments.buildTimeout (${timeout_ms / 1000} s)`),
   );
   try {
-    const made = await work({ ...run, signal: ending.signal, end });
+    const result = await work({ ...run, signal: ending.signal, end });
     // A limit may be exceeded while no process of the build runs.
     if (reason !== undefined) throw new Failure(reason);
-    return made;
+    return result;
   } catch (error) {
     throw reason === undefined ? error : new Failure(reason);
   } finally {

@@ -105,8 +105,8 @@ export function createRuntimeDriver(kinds: readonly RuntimeKind[]) {
 
   const find = async (name: string | null): Promise<Release | undefined> => {
     for (const kind of name === null ? [] : kinds) {
-      const found = await kind.find(name ?? "");
-      if (found) return found;
+      const release = await kind.find(name ?? "");
+      if (release) return release;
     }
     return undefined;
   };

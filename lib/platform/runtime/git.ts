@@ -40,8 +40,8 @@ const describe = ({ branch, tag }: Wanted) =>
 
 /** The commit of a ref in the output of `git ls-remote`: of an annotated tag, the line with `^{}` has it. */
 function commitIn(stdout: string, ref: string): string | undefined {
-  const found = new Map(stdout.split("\n").map((line) => line.split("\t", 2).reverse() as [string, string]));
-  const commit = found.get(`${ref}^{}`) ?? found.get(ref);
+  const commits = new Map(stdout.split("\n").map((line) => line.split("\t", 2).reverse() as [string, string]));
+  const commit = commits.get(`${ref}^{}`) ?? commits.get(ref);
   return commit !== undefined && commitId.test(commit) ? commit : undefined;
 }
 
@@ -64,10 +64,10 @@ export function createGit(folder: string, caches: string, host: CodeHost, group?
 
   const urlOf = (repo: string): string => {
     if (host.repos === undefined) return host.url.replaceAll("{repo}", repo);
-    const found = repositoryIn(host.repos, repo);
-    if (!found)
+    const path = repositoryIn(host.repos, repo);
+    if (!path)
       throw new Failure(`no repository ${repo} in ${host.repos}: neither ${repo} nor ${repo.split("/")[1]} is there`);
-    return pathToFileURL(found).href;
+    return pathToFileURL(path).href;
   };
 
   /** A separate cache for what the credential fetched: an organization may lose access. */
@@ -112,24 +112,24 @@ export function createGit(folder: string, caches: string, host: CodeHost, group?
     /** Resolves a source to a commit. A known commit is not looked up again, even if its branch or tag has moved. */
     async resolve(order: Order, signal: AbortSignal): Promise<Resolved> {
       const { project_id, source, pin } = order;
-      const own = await ownOf(order, signal);
-      const isOwn = own !== undefined;
+      const ownPath = await ownOf(order, signal);
+      const isOwn = ownPath !== undefined;
       const usesCredential = order.usesCredential && !isOwn;
       // A folder contains no public repositories.
       if (!isOwn && !usesCredential && (host.repos !== undefined || host.url.startsWith("file:")))
         throw new Failure(`${source.repo} may not be read by this organization (option codeHost.organizations)`);
-      const url = own === undefined ? urlOf(source.repo ?? "") : pathToFileURL(own).href;
+      const url = ownPath === undefined ? urlOf(source.repo ?? "") : pathToFileURL(ownPath).href;
       const cache = cacheOf(project_id, url, usesCredential);
       const ref = refOf(source);
       if (pin !== null && commitId.test(pin)) return { url, cache, commit: pin, ref, usesCredential, isOwn };
-      const found = await git(["ls-remote", "--quiet", "--", url, ref, `${ref}^{}`], {
+      const listed = await git(["ls-remote", "--quiet", "--", url, ref, `${ref}^{}`], {
         signal,
         timeout: "30s",
         usesCredential,
         env: protocolOf({ isOwn }),
       });
-      if (!found.ok) throw explain(source.repo, found, usesCredential);
-      const commit = commitIn(found.stdout, ref);
+      if (!listed.ok) throw explain(source.repo, listed, usesCredential);
+      const commit = commitIn(listed.stdout, ref);
       if (commit === undefined) throw new Failure(`${source.repo} has no commit at ${describe(source)}`);
       return { url, cache, commit, ref, usesCredential, isOwn };
     },
@@ -188,9 +188,9 @@ export function createGit(folder: string, caches: string, host: CodeHost, group?
       { url, commit: pin }: Submodule,
       signal: AbortSignal,
     ): Promise<O | undefined> {
-      const found = sourceAt(url, { parent: order.source.repo ?? "", host: host.url });
-      if (!found) return undefined;
-      const { repo, isOfHost } = found;
+      const target = sourceAt(url, { parent: order.source.repo ?? "", host: host.url });
+      if (!target) return undefined;
+      const { repo, isOfHost } = target;
       const usesCredential = (await host.mayFetch?.(order.organization_id, repo)) ?? false;
       const of = { ...order, source: { ...order.source, repo, branch: null, tag: null }, pin, usesCredential };
       return isOfHost || host.repos !== undefined || (await ownOf(of, signal)) !== undefined ? of : undefined;

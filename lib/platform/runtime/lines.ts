@@ -28,7 +28,7 @@ export function createPacing() {
   const pausing = new Map<string, Set<Pause>>();
 
   return function paced(organization_id: string, write: (chunk: Buffer) => number): (chunk: Buffer) => number {
-    const own: Pause = { until: 0 };
+    const pause: Pause = { until: 0 };
     return (chunk) => {
       const begun = monotonicNow();
       const least_ms = write(chunk);
@@ -37,9 +37,9 @@ export function createPacing() {
       const cost_ms = Math.max(least_ms, 4 * (now - begun));
       const all = pausing.get(organization_id) ?? new Set();
       for (const one of all) if (one.until <= now) all.delete(one);
-      pausing.set(organization_id, all.add(own));
-      own.until = Math.min(Math.max(own.until, now) + cost_ms * all.size, now + maxPause_ms);
-      return own.until - now;
+      pausing.set(organization_id, all.add(pause));
+      pause.until = Math.min(Math.max(pause.until, now) + cost_ms * all.size, now + maxPause_ms);
+      return pause.until - now;
     };
   };
 }

@@ -78,22 +78,22 @@ export function watchPorts(
   return () => {
     const now = monotonicNow();
     if (now < next) return undefined;
-    const found = listening();
+    const listeners = listening();
     const looked = monotonicNow();
     next = looked + Math.max(look_ms, Math.min(pause * (looked - now), timeout_ms * patience));
-    const wanted = found.find(({ port }) => port === told);
+    const wanted = listeners.find(({ port }) => port === told);
     // A program may open ::1 first and 127.0.0.1 right after it.
     const isOnlyIpv6 = wanted?.isOnlyIpv6 ?? false;
     if (isOnlyIpv6 && wasOnlyIpv6) return wanted;
     wasOnlyIpv6 = isOnlyIpv6;
-    const text = wanted || isFixed ? "" : found.map(({ port }) => port).join(" and ");
+    const text = wanted || isFixed ? "" : listeners.map(({ port }) => port).join(" and ");
     if (text !== seen) {
       [seen, since] = [text, now];
       if (text === "") return undefined;
-      const help = found.length > 1 ? "; choose one with port in svc.json" : "";
+      const help = listeners.length > 1 ? "; choose one with port in svc.json" : "";
       const message = `The app listens on port ${text} instead of ${told}, which the variable PORT names${help}`;
       log({ level: "warn", message });
     }
-    return found.length === 1 && text !== "" && now - since >= timeout_ms * patience ? found[0] : undefined;
+    return listeners.length === 1 && text !== "" && now - since >= timeout_ms * patience ? listeners[0] : undefined;
   };
 }

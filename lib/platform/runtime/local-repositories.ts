@@ -19,10 +19,10 @@ const foldersIn = (path: string): string[] =>
 export function firstRepositoryIn(folder: string): string | undefined {
   try {
     for (const name of foldersIn(folder)) {
-      const found = isRepository(join(folder, name))
+      const repo = isRepository(join(folder, name))
         ? `acme/${name}`
         : foldersIn(join(folder, name)).find((one) => isRepository(join(folder, name, one)));
-      if (found !== undefined) return (found.includes("/") ? found : `${name}/${found}`).replace(/\.git$/, "");
+      if (repo !== undefined) return (repo.includes("/") ? repo : `${name}/${repo}`).replace(/\.git$/, "");
     }
   } catch {
     // The banner then shows a different example.

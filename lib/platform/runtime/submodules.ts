@@ -8,14 +8,14 @@ export interface Submodule {
 }
 
 export function submoduleUrls(app: string): Map<string, string> {
-  const found = new Map<string, string>();
+  const urls = new Map<string, string>();
   for (const section of (readWithin(app, ".gitmodules") ?? "").split(/^[ \t]{0,99}\[submodule\b/m).slice(1)) {
     const setting = (name: string) =>
       new RegExp(`^[ \\t]{0,99}${name}[ \\t]{0,99}=(.*)$`, "m").exec(section)?.[1]?.trim().replaceAll('"', "");
     const [path, url] = [setting("path"), setting("url")];
-    if (path !== undefined && url !== undefined) found.set(path, url);
+    if (path !== undefined && url !== undefined) urls.set(path, url);
   }
-  return found;
+  return urls;
 }
 
 const isName = (name: string) => /^[\w-][\w.-]*\/[\w-][\w.-]*$/.test(name);

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 export const temporaryPrefix = "svc-server-apps-";
-const made = new Set<string>();
+const folders = new Set<string>();
 
 /** Removes a folder as far as possible. Files that cannot be removed must not crash this process. */
 function remove(folder: string): void {
@@ -17,7 +17,7 @@ function remove(folder: string): void {
 }
 
 function removeAll(): void {
-  for (const folder of made) remove(folder);
+  for (const folder of folders) remove(folder);
 }
 
 /** A folder for an in-memory service, removed when the process exits, or by the next call if it was killed. */
@@ -28,7 +28,7 @@ export function temporaryFolder(): string {
   }
   const folder = mkdtempSync(join(tmpdir(), `${temporaryPrefix}${process.pid}-`));
   // One listener for all folders, because Node warns about more than ten.
-  if (made.size === 0) process.once("exit", removeAll);
-  made.add(folder);
+  if (folders.size === 0) process.once("exit", removeAll);
+  folders.add(folder);
   return folder;
 }
