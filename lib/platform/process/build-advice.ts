@@ -24,6 +24,13 @@ function variableOf(host: string, line: string): string | undefined {
   return /\b(npm|registry|yarnpkg|npmjs)\b/.test(host) ? "npm_config_registry" : undefined;
 }
 
+/** The server that a line says is out of reach, and what was asked there. */
+function serverIn(line: string) {
+  const [, host = hostIn(line), path] = address.exec(line) ?? [];
+  if (host === undefined || local.test(host)) return undefined;
+  return { host, asked: module.exec(line)?.[1] ?? path, variable: variableOf(host, line) };
+}
+
 const help = (variable: string | undefined) =>
   `name a server that builds can reach in deployments.buildVariables (${variable === undefined ? "" : `${variable}, or `}HTTPS_PROXY for a proxy)`;
 
@@ -51,9 +58,7 @@ export function createAdviceReader(): { read(line: string): void; advice(): stri
   let absent: string | undefined;
   let script: string | undefined;
   let known: string | undefined;
-  let first:
-    | { readonly host: string; readonly asked: string | undefined; readonly variable: string | undefined }
-    | undefined;
+  let first: ReturnType<typeof serverIn>;
   return {
     read(line) {
       wanted ??= requirement.exec(line)?.[1];
@@ -62,9 +67,7 @@ export function createAdviceReader(): { read(line: string): void; advice(): stri
       known ??= windowsAdvice([line]) ?? certificateAdvice([line], true) ?? opensslAdvice(line);
       if (!failed.test(line)) return;
       isPip ||= isOfPip(line);
-      const [, host = hostIn(line), path] = address.exec(line) ?? [];
-      if (first !== undefined || host === undefined || local.test(host)) return;
-      first = { host, asked: module.exec(line)?.[1] ?? path, variable: variableOf(host, line) };
+      first ??= serverIn(line);
     },
 
     advice() {

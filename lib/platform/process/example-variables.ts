@@ -1,13 +1,8 @@
 import { beginningWithin, hasFileWithin } from "../runtime/app-settings.ts";
 
 const names = [
-  ".env.example",
-  ".env.sample",
-  ".env.template",
-  ".env.dist",
-  ".example.env",
-  "env.example",
-  "env.template",
+  ...["example", "sample", "template", "dist"].map((name) => `.env.${name}`),
+  ...[".example.env", "env.example", "env.template"],
 ];
 const assignment = /^(?:export )?([A-Za-z_]\w{0,99}) ?=/;
 const maxNames = 100;

@@ -3,15 +3,8 @@ const python = debian("python3 python3-venv");
 const compilers = debian("build-essential");
 
 const commands: Readonly<Record<string, string>> = {
-  ...{
-    python3: python,
-    go: debian("golang-go"),
-    gcc: compilers,
-    "g++": compilers,
-    cc: compilers,
-    make: compilers,
-    npm: debian("npm"),
-  },
+  ...{ python3: python, go: debian("golang-go"), npm: debian("npm") },
+  ...Object.fromEntries(["gcc", "g++", "cc", "make"].map((one) => [one, compilers])),
   ...{ cmake: debian("cmake"), ruby: debian("ruby"), bundle: debian("ruby-bundler"), php: debian("php-cli") },
   ...{ java: debian("default-jre-headless"), mvn: debian("maven"), cargo: debian("cargo"), curl: debian("curl") },
   ...{ ffmpeg: debian("ffmpeg"), psql: debian("postgresql-client"), sqlite3: debian("sqlite3") },

@@ -186,9 +186,11 @@ async function tryBox(
   ];
   const sandbox = bubblewrap({ as, reach: connected.ok ? reach : undefined, filter, layers }, groups);
   const files = separate.ok ? createTenantFiles(way.filesAs) : plainFiles;
-  const made = () => (usesPrepared ? createPreparedDisks(prepared, files) : createBuildDisks());
-  const disks = noDisks === undefined ? made() : undefined;
-  return { sandbox, protections, files, disks, layers: layers.kind, range: separate.ok ? way.range : undefined };
+  const makeDisks = () => (usesPrepared ? createPreparedDisks(prepared, files) : createBuildDisks());
+  const disks = noDisks === undefined ? makeDisks() : undefined;
+  const users = separate.ok ? createOrganizationUsers(folder, way.range) : undefined;
+  const userOf = async (organization_id: string) => users?.of(organization_id);
+  return { sandbox, protections, files, disks, layers: layers.kind, userOf };
 }
 
 /**
@@ -211,22 +213,12 @@ export async function probeMachine(folder: string, settings: IsolationSettings):
     return { ...shared, disks: undefined, layers: undefined, protections, gitEntries, close };
   }
   try {
-    const tried = await withoutTraces(folder, settings.users, () => tryBox(folder, settings, groups));
-    const { sandbox, protections, files, disks, layers, range } = tried;
-    const users = range && createOrganizationUsers(folder, range);
-    return {
-      sandbox,
-      files,
-      userOf: async (organization_id) => users?.of(organization_id),
-      disks,
-      layers,
-      protections: [limits, ...protections],
-      gitEntries,
-      async close() {
-        await disks?.close();
-        await close();
-      },
+    const box = await withoutTraces(folder, settings.users, () => tryBox(folder, settings, groups));
+    const closeBox = async () => {
+      await box.disks?.close();
+      await close();
     };
+    return { ...box, protections: [limits, ...box.protections], gitEntries, close: closeBox };
   } catch (error) {
     await close();
     throw error;

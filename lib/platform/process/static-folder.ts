@@ -13,15 +13,8 @@ type Look = (script: string) => Promise<string>;
 const written = ["dist", "build", "out", "_site"];
 const writtenBelow = [
   ".output/public",
-  ".vitepress/dist",
-  "docs/.vitepress/dist",
-  ".vuepress/dist",
-  "docs/.vuepress/dist",
-  "www",
-  "dist/*/browser",
-  "dist/*/public",
-  "dist/*",
-  "build/*",
+  ...[".vitepress/dist", "docs/.vitepress/dist", ".vuepress/dist", "docs/.vuepress/dist"],
+  ...["www", "dist/*/browser", "dist/*/public", "dist/*", "build/*"],
 ];
 
 async function find(look: Look, places: readonly string[]): Promise<string | undefined> {

@@ -10,6 +10,6 @@ export async function runProgram([file = "", ...args]: readonly string[], option
     return String((await execute(file, args, all)).stdout);
   } catch (error) {
     const { stderr, message } = error as Error & { readonly stderr?: string };
-    throw new Error(`${args.join(" ")}: ${stderr?.trim().slice(-1024) || message}`);
+    throw new Error(stderr?.trim().slice(-1024) || message);
   }
 }
