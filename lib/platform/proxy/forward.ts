@@ -44,16 +44,16 @@ const safeToRepeat = /^(GET|HEAD|OPTIONS|TRACE|PUT|DELETE)$/;
 export const isRepeatable = (request: IncomingMessage): boolean =>
   safeToRepeat.test(request.method ?? "") && !hasBody(request);
 
-const options = (request: IncomingMessage, headers: string[], { port, agent, single, service }: Upstream) => ({
-  host: service?.host ?? "127.0.0.1",
-  port,
-  method: request.method,
-  path: service?.path ?? request.url,
-  headers: headers as unknown as Record<string, string>,
-  // A kept-alive connection may be closing right now. A request that cannot be sent twice gets a new one.
-  agent: isRepeatable(request) ? agent : single,
-  maxHeaderSize: maxHeaderBytes,
-});
+const ask = (request: IncomingMessage, headers: string[], { port, service }: Upstream, agent: Agent | false) =>
+  (service?.isSecure ? https().request : send)({
+    host: service?.host ?? "127.0.0.1",
+    port,
+    method: request.method,
+    path: service?.path ?? request.url,
+    headers: headers as unknown as Record<string, string>,
+    agent,
+    maxHeaderSize: maxHeaderBytes,
+  });
 
 /**
  * Streams a request to an app or a service, and the response back. `drivers/outbound` refuses 127.0.0.1 and has a
@@ -68,7 +68,8 @@ export function forward(request: IncomingMessage, response: ServerResponse, upst
     const repeatable = isRepeatable(request);
     // Told to close, an app may answer before it has read the body, and close: its answer would be lost.
     if (!repeatable) headers.push("Connection", "keep-alive");
-    const asked = (service?.isSecure ? https().request : send)(options(request, headers, upstream));
+    // A kept-alive connection may be closing right now. A request that cannot be sent twice gets a new one.
+    const asked = ask(request, headers, upstream, repeatable ? upstream.agent : upstream.single);
     const stopTimer = service?.timer((error) => asked.destroy(error)) ?? (() => {});
     asked.once("close", stopTimer);
     const leave = () => {
@@ -184,10 +185,7 @@ export function forwardUpgrade(
   return new Promise((resolve) => {
     const headers = upstream.service?.headers ?? requestHeaders(request, upstream);
     headers.push("Connection", "Upgrade", "Upgrade", request.headers.upgrade ?? "websocket");
-    const asked = (upstream.service?.isSecure ? https().request : send)({
-      ...options(request, headers, upstream),
-      agent: false,
-    });
+    const asked = ask(request, headers, upstream, false);
     const leave = () => asked.destroy();
     socket.once("close", leave);
     const stop = untilAnswered(socket);
