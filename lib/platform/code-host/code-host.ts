@@ -3,7 +3,37 @@ import type { Outbound } from "../../drivers/outbound/outbound.ts";
 import type { CommitStatus, Taken } from "../../features/deployments/commit-statuses.ts";
 import { version } from "../../kernel/version.ts";
 import { addressOf, type CodeHostOptions } from "./address.ts";
-import { formOf } from "./forms.ts";
+
+/** The requests and answers of one code host's API. `open` is the state of an open pull or merge request. */
+const github = {
+  authorization: (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` }),
+  status: ({ repo, commit, ...body }: CommitStatus): { path: string; body: object } => ({
+    path: `/repos/${repo}/statuses/${commit}`,
+    body,
+  }),
+  request: (repo: string, number: number) => `/repos/${repo}/pulls/${number}`,
+  open: "open",
+};
+
+type Form = typeof github;
+
+const gitea: Form = { ...github, authorization: (token) => ({ authorization: `token ${token}` }) };
+
+const gitlab: Form = {
+  authorization: (token) => ({ "private-token": token }),
+  status: ({ repo, commit, state, context: name, ...more }) => ({
+    path: `/projects/${encodeURIComponent(repo)}/statuses/${commit}`,
+    body: { state: state === "failure" ? "failed" : state, name, ...more },
+  }),
+  request: (repo, number) => `/projects/${encodeURIComponent(repo)}/merge_requests/${number}`,
+  open: "opened",
+};
+
+/** The form of an API, by the version at the end of its URL. */
+function formOf(api: string): Form {
+  if (api.endsWith("/api/v4")) return gitlab;
+  return api.endsWith("/api/v1") ? gitea : github;
+}
 
 export type CodeHost = NonNullable<ReturnType<typeof createCodeHost>>;
 

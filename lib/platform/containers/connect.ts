@@ -1,6 +1,8 @@
+import { existsSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
 import * as v from "valibot";
 import { createEngineApi, type EngineApi } from "./engine-api.ts";
-import { findSocket } from "./socket.ts";
 
 export interface Engine {
   readonly api: EngineApi;
@@ -27,6 +29,31 @@ const info = v.object({
 /** API versions: the newest that this driver knows, and the oldest that it accepts. */
 const newest = 44;
 const oldest = 41;
+
+const install = "install one (apt-get install docker.io, or podman), or name its socket in DOCKER_HOST";
+
+/** The usual sockets of Docker and Podman, system-wide and per user. */
+const usual = (runtime: string | undefined) => [
+  "/var/run/docker.sock",
+  "/run/podman/podman.sock",
+  ...(runtime === undefined ? [] : [join(runtime, "docker.sock"), join(runtime, "podman/podman.sock")]),
+  join(homedir(), ".docker/run/docker.sock"),
+];
+
+/** The socket of a container engine: from `DOCKER_HOST`, else the first usual one that exists. */
+function findSocket(): string {
+  const { DOCKER_HOST: named, XDG_RUNTIME_DIR: runtime } = process.env;
+  if (named !== undefined && named !== "") {
+    const [, path] = /^unix:\/\/(\/.+)$/.exec(named) ?? [];
+    if (path === undefined)
+      throw new Error(`the runtime engine needs a unix socket; correct DOCKER_HOST, such as unix:///run/docker.sock`);
+    if (!existsSync(path)) throw new Error(`no container engine at ${path}, which DOCKER_HOST names; start it`);
+    return path;
+  }
+  const socket = usual(runtime).find(existsSync);
+  if (socket === undefined) throw new Error(`the runtime engine finds no container engine; ${install}`);
+  return socket;
+}
 
 /** Finds the container engine of this machine. Rejects with what is missing and how to install it. */
 export async function connectEngine(): Promise<Engine> {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import * as v from "valibot";
 import type { LogLine } from "../../drivers/deployment/contract.ts";
 import { systemTimer } from "../../kernel/clock.ts";
+import { monotonicNow } from "../../kernel/node/system.ts";
 import { AbortController } from "../../kernel/node/web.ts";
 import { byteSizeText } from "../../kernel/text/byte-size.ts";
 import { type ImageReference, nameOf } from "../../kernel/text/image-reference.ts";
@@ -11,7 +12,6 @@ import { Failure } from "../runtime/failure.ts";
 import { createOneAtATime } from "../runtime/one-at-a-time.ts";
 import { onAbort } from "../runtime/pause.ts";
 import { type EngineApi, EngineError, jsonLines } from "./engine-api.ts";
-import { createPullProgress } from "./pull-progress.ts";
 
 const named = v.nullish(v.record(v.string(), v.unknown()));
 const config = v.object({
@@ -57,6 +57,47 @@ const maxSilence = "60s";
 const plainHttp =
   "; give the registry TLS, or name it in the engine's settings: insecure-registries of Docker, registries.conf of Podman";
 const releaseName = /^dep_[0-9A-Z]{26}$/;
+
+const count = v.optional(v.number(), 0);
+const progressLine = v.object({
+  error: v.optional(v.string()),
+  status: v.optional(v.string(), ""),
+  id: v.optional(v.string(), ""),
+  progressDetail: v.optional(v.nullable(v.object({ current: count, total: count })), { current: 0, total: 0 }),
+});
+
+const progressPause_ms = 2_000;
+
+/** Turns the progress of a pull into a few log lines. Throws if the engine reports an error or the image is too large. */
+function createPullProgress(log: (line: LogLine) => void, max_bytes: number) {
+  const layers = new Map<string, { got: number; total: number; isDone: boolean }>();
+  let next_at = monotonicNow() + progressPause_ms;
+  const sum = (of: (layer: { got: number; total: number }) => number) =>
+    [...layers.values()].reduce((all, layer) => all + of(layer), 0);
+  return (given: unknown): void => {
+    const parsed = v.safeParse(progressLine, given);
+    if (!parsed.success) return;
+    const { error, status, id, progressDetail } = parsed.output;
+    if (error !== undefined) throw new EngineError(error);
+    const isLayer = /^(Downloading|Download complete|Extracting|Pull complete|Already exists)/.test(status);
+    if (!isLayer) return;
+    const layer = layers.get(id) ?? { got: 0, total: 0, isDone: false };
+    layers.set(id, layer);
+    if (status === "Downloading") {
+      layer.got = progressDetail?.current ?? 0;
+      layer.total = Math.max(layer.total, progressDetail?.total ?? 0);
+    } else if (/complete|exists/.test(status)) layer.got = layer.total;
+    layer.isDone ||= /^(Pull complete|Already exists)/.test(status);
+    const total = sum((one) => one.total);
+    if (total > max_bytes)
+      throw new EngineError(`the image is larger than deployments.buildDisk (${byteSizeText(max_bytes)})`);
+    if (monotonicNow() < next_at) return;
+    next_at = monotonicNow() + progressPause_ms;
+    const done = [...layers.values()].filter(({ isDone }) => isDone).length;
+    const message = `Pulled ${byteSizeText(sum((one) => one.got))} of ${byteSizeText(total)}, ${done} of ${layers.size} layers`;
+    log({ level: "info", message });
+  };
+}
 
 /**
  * The images of releases, each tagged with its deployment. A pulled image has no other name, so it goes with its tag.
