@@ -3,6 +3,7 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { systemTimer } from "../../kernel/clock.ts";
 import type { Group } from "../../kernel/node/child-process.ts";
+import { signalProcess } from "../../kernel/node/process-table.ts";
 import {
   below,
   delegate,
@@ -28,18 +29,8 @@ export interface Groups {
 const prefix = "svc-server-";
 const removal = { tries: 200, pause: "5ms" } as const;
 
-function killAll(at: Hierarchies): void {
-  for (const pid of processesIn(at)) {
-    try {
-      process.kill(pid, "SIGKILL");
-    } catch {
-      // The process has ended.
-    }
-  }
-}
-
 function tryRemove(at: Hierarchies): boolean {
-  killAll(at);
+  for (const pid of processesIn(at)) signalProcess(pid, "SIGKILL");
   return foldersOf(at).every((folder) => {
     try {
       rmdirSync(folder);

@@ -45,8 +45,11 @@ export function createEngineApi(socketPath: string, version: string) {
     const parsed = v.safeParse(problem, parseJson(text));
     throw new EngineError(parsed.success ? parsed.output.message : `the engine answered ${status}`, status);
   };
+  const tell = async (method: Method, path: string, call?: EngineCall): Promise<void> =>
+    void (await open(method, path, call)).resume();
   return {
     open,
+    tell,
 
     async call<S extends v.GenericSchema>(
       schema: S,
@@ -60,18 +63,11 @@ export function createEngineApi(socketPath: string, version: string) {
       throw new EngineError(`the engine's answer to ${method} ${path} is wrong: ${parsed.issues[0].message}`);
     },
 
-    async tell(method: Method, path: string, call?: EngineCall): Promise<void> {
-      (await open(method, path, call)).resume();
-    },
-
     /** Sends a request that may have nothing to do: 304, 404 and 409 are not errors. */
-    async tellIfThere(method: Method, path: string, call?: EngineCall): Promise<void> {
-      try {
-        (await open(method, path, call)).resume();
-      } catch (error) {
+    tellIfThere: (method: Method, path: string, call?: EngineCall) =>
+      tell(method, path, call).catch((error) => {
         if (!(error instanceof EngineError) || (error.status !== 404 && error.status !== 409)) throw error;
-      }
-    },
+      }),
   };
 }
 

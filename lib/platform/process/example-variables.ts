@@ -1,4 +1,4 @@
-import { beginningWithin, hasFileWithin } from "../runtime/app-settings.ts";
+import { beginningWithin, hasWithin } from "../runtime/app-settings.ts";
 
 const names = [
   ...["example", "sample", "template", "dist"].map((name) => `.env.${name}`),
@@ -9,7 +9,7 @@ const maxNames = 100;
 
 /** The variables that a repository names in a file such as `.env.example`. A repository with `.env` sets them itself. */
 export function exampleVariables(root: string): { readonly file: string; readonly names: string[] } | undefined {
-  const file = hasFileWithin(root, ".env") ? undefined : names.find((name) => hasFileWithin(root, name));
+  const file = hasWithin(root, ".env") ? undefined : names.find((name) => hasWithin(root, name));
   if (file === undefined) return undefined;
   const assigned = beginningWithin(root, file)
     .split("\n")

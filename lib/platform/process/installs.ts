@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import * as v from "valibot";
 import { isInRange } from "../../kernel/text/version-range.ts";
-import { beginningWithin, hasFileWithin, hasWithin, settingsWithin } from "../runtime/app-settings.ts";
+import { beginningWithin, hasWithin, settingsWithin } from "../runtime/app-settings.ts";
 import { Failure } from "../runtime/failure.ts";
 import type { Wanted } from "./wanted-versions.ts";
 
@@ -84,7 +84,7 @@ function manifestAt(folder: string) {
 
 /** The workspace that a package may belong to: the nearest one at or above its folder, within the repository. */
 export function workspaceOf(root: string, top: string): string | undefined {
-  const isWorkspace = manifestAt(root).workspaces !== undefined || hasFileWithin(root, "pnpm-workspace.yaml");
+  const isWorkspace = manifestAt(root).workspaces !== undefined || hasWithin(root, "pnpm-workspace.yaml");
   if (isWorkspace) return root;
   return root === top ? undefined : workspaceOf(dirname(root), top);
 }

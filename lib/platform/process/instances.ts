@@ -27,13 +27,6 @@ export interface InstanceSettings extends Pick<RuntimeSettings, "appMemory_bytes
 type TakeLine = (line: LogLine) => void;
 type StartRun = Parameters<typeof startApp>[1];
 
-interface Started {
-  readonly command: string;
-  readonly reads: readonly string[];
-  /** Whether it may write below the folder of its release. */
-  readonly hasLayer: boolean;
-}
-
 /** The shell exits with 127 if it cannot find a command. */
 function notFound(command: string, hasInstalled: boolean, printed: readonly LogLine[]): string {
   const program = printed.map(({ message }) => notFoundIn(message)).findLast((one) => one !== undefined);
@@ -113,10 +106,12 @@ export function createInstances(
 
   const startProgram = async (
     app: App,
-    { command, reads, hasLayer }: Started,
+    { command, reads }: { readonly command: string; readonly reads: readonly string[] },
     release: StoredRelease,
     run: StartRun,
   ) => {
+    // A site writes nothing.
+    const hasLayer = release.start !== null;
     const { deployment_id } = app;
     const { health, port: own, missing, otherLanguage, variables } = release;
     const common = await boxOf(app, release.root);
@@ -173,8 +168,8 @@ export function createInstances(
       const { start, folder, fallback } = release;
       const started =
         start === null
-          ? { ...siteProgram(folder ?? ".", ...(fallback === null ? [] : [fallback])), hasLayer: false }
-          : { command: start, reads: [], hasLayer: true };
+          ? siteProgram(folder ?? ".", ...(fallback === null ? [] : [fallback]))
+          : { command: start, reads: [] };
       return startProgram(app, started, release, run);
     },
 

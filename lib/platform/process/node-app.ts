@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { quoted } from "../../kernel/text/shell-words.ts";
-import { hasFileWithin, parseFile } from "../runtime/app-settings.ts";
+import { hasWithin, parseFile } from "../runtime/app-settings.ts";
 import type { Step } from "./build-steps.ts";
 import { installOf, workspaceOf } from "./installs.ts";
 import { wantedNode } from "./wanted-versions.ts";
@@ -47,9 +47,9 @@ const buildOf = (scripts: Readonly<Record<string, string>>) =>
 const unnamed = ["index.js", "app.js", "src/index.js", "src/server.js"];
 
 function programOf(root: string, { main, scripts }: Manifest): string | undefined {
-  const isPlain = buildOf(scripts) === undefined && !hasFileWithin(root, "index.html");
+  const isPlain = buildOf(scripts) === undefined && !hasWithin(root, "index.html");
   const program = [main, "server.js", ...(isPlain ? unnamed : [])].find(
-    (name) => name !== undefined && hasFileWithin(root, name),
+    (name) => name !== undefined && hasWithin(root, name),
   );
   return program === undefined ? undefined : `node ${quoted(program)}`;
 }

@@ -1,4 +1,4 @@
-import { beginningWithin, hasFileWithin, hasWithin } from "../runtime/app-settings.ts";
+import { beginningWithin, hasWithin } from "../runtime/app-settings.ts";
 import type { Step } from "./build-steps.ts";
 import { listing } from "./python-dependencies.ts";
 import { wantedPython } from "./wanted-versions.ts";
@@ -54,7 +54,7 @@ export function pythonApp(root: string) {
   const manifest = ["requirements.txt", "pyproject.toml"].find((name) => hasWithin(root, name));
   if (manifest === undefined) return undefined;
   const text = beginningWithin(root, manifest);
-  const file = ["main.py", "app.py"].find((name) => hasFileWithin(root, name));
+  const file = ["main.py", "app.py"].find((name) => hasWithin(root, name));
   const start = file && startOf(file, beginningWithin(root, file), text);
   // FastAPI does not include a server, and not every app lists one.
   const further = start?.includes("-m uvicorn") && !/\buvicorn\b/i.test(text) ? " uvicorn" : "";

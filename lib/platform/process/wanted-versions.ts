@@ -41,18 +41,19 @@ const files = [
   [".tool-versions", byLine(ofTools("node", "nodejs"))],
 ] as const;
 
-/** The Node version that an app requests. The first source with a usable version wins. */
-export function wantedNode(root: string, engines: string | undefined): Wanted | undefined {
-  const sources = [
-    ["engines of package.json", engines?.trim()] as const,
-    ...files.map(([name, read]) => [name, read(beginningWithin(root, name))] as const),
-  ];
-  for (const [from, text] of sources) {
-    const range = text && rangeOf(text);
-    if (range) return { name: "node", range, fetches: range, from };
-  }
-  return undefined;
+/** The version in the first of these files and fields that has a usable one. */
+function wantedIn(name: Wanted["name"], sources: readonly (readonly [from: string, text: string | undefined])[]) {
+  const ranges = sources.map(([from, text]) => ({ from, range: text && rangeOf(text) }));
+  const found = ranges.find(({ range }) => range);
+  return found?.range ? { name, range: found.range, fetches: found.range, from: found.from } : undefined;
 }
+
+/** The Node version that an app requests. */
+export const wantedNode = (root: string, engines: string | undefined): Wanted | undefined =>
+  wantedIn("node", [
+    ["engines of package.json", engines?.trim()],
+    ...files.map(([name, read]) => [name, read(beginningWithin(root, name))] as const),
+  ]);
 
 /** Converts a range of Python, such as `>=3.9,<4` or `~=3.9`, to an npm range. It drops excluded versions. */
 const rangeOfPython = (text: string) =>
@@ -85,13 +86,11 @@ const filesOfPython = [
   ],
 ] as const;
 
-export function wantedPython(root: string): Wanted | undefined {
-  for (const [from, read] of filesOfPython) {
-    const range = rangeOfPython(read(beginningWithin(root, from)) ?? "");
-    if (range !== "" && rangeOf(range) !== undefined) return { name: "python", range, fetches: range, from };
-  }
-  return undefined;
-}
+export const wantedPython = (root: string): Wanted | undefined =>
+  wantedIn(
+    "python",
+    filesOfPython.map(([from, read]) => [from, rangeOfPython(read(beginningWithin(root, from)) ?? "")]),
+  );
 
 export function wantedGo(root: string): Wanted | undefined {
   const version = /^go\s+(\d+\.\d+(?:\.\d+)?)/m.exec(beginningWithin(root, "go.mod"))?.[1];

@@ -37,20 +37,12 @@ const overflow = { status: 502, text: `The headers of the app's answer have more
 /** Why a client got no response of an app. */
 type Reason = keyof typeof texts | "overflow";
 
-interface Refusal {
-  readonly status: number;
-  readonly text: string;
-}
-
-interface ProxySettings {
-  readonly behindProxy: boolean;
-  readonly passwords: PasswordHashes;
-}
+type Refusal = typeof overflow;
 
 export type AppsProxy = ReturnType<typeof createProxy>;
 
 /** The reverse proxy of the apps. Maps hosts to apps, and each app to the backend that serves it. */
-export function createProxy({ behindProxy, passwords }: ProxySettings) {
+export function createProxy({ behindProxy, passwords }: { behindProxy: boolean; passwords: PasswordHashes }) {
   const joinSmallChunks = createChunkJoiner();
   const apps = new Map<string, string>();
   const targets = new Map<string, Target>();

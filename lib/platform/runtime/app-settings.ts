@@ -74,16 +74,14 @@ function pathWithin(root: string, name: string): string | undefined {
   }
 }
 
-/** Whether the repository has a file. A link that leads out of it counts as missing. */
-export const hasWithin = (root: string, name: string): boolean => pathWithin(root, name) !== undefined;
-
 /** The real path of a file of the repository; undefined for a folder too. */
 function fileWithin(root: string, name: string): string | undefined {
   const real = pathWithin(root, name);
   return real !== undefined && statSync(real).isFile() ? real : undefined;
 }
 
-export const hasFileWithin = (root: string, name: string): boolean => fileWithin(root, name) !== undefined;
+/** Whether the repository has a file. A link that leads out of it counts as missing. */
+export const hasWithin = (root: string, name: string): boolean => fileWithin(root, name) !== undefined;
 
 /** Decodes a text. Editors and shells of Windows begin it with a byte order mark, or write UTF-16. */
 function decoded(bytes: Buffer): string {
