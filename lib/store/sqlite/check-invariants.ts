@@ -1,4 +1,3 @@
-import { closeSync, openSync } from "node:fs";
 import type { Database } from "better-sqlite3";
 import { startWorker } from "../../kernel/node/worker-thread.ts";
 import { invariants, type Violation, violationOf } from "../invariants.ts";
@@ -24,28 +23,22 @@ export async function checkInMemory(
 
 /** Checks an open database file in a worker thread, to keep the event loop free. */
 export function createFileChecks(file: string) {
-  let descriptor: number | undefined;
   let running: Promise<unknown> = Promise.resolve();
   return {
     check(signal: AbortSignal): Promise<Violation[]> {
-      descriptor ??= openSync(file, "r");
-      const found = inThread(file, descriptor, signal);
+      const found = inThread(file, signal);
       running = Promise.allSettled([running, found]);
       return found;
     },
     /** Waits for running checks. Called when the database is closed. */
-    async end(): Promise<void> {
-      await running;
-      if (descriptor !== undefined) closeSync(descriptor);
-      descriptor = undefined;
-    },
+    end: () => running,
   };
 }
 
 const cutOff = () => new Error("the service was closed or its state replaced before all rules were checked");
 
-function inThread(file: string, descriptor: number, signal: AbortSignal): Promise<Violation[]> {
-  const thread = startWorker("checking", import.meta.url, "./invariants-worker.ts", { file, descriptor });
+function inThread(file: string, signal: AbortSignal): Promise<Violation[]> {
+  const thread = startWorker("checking", import.meta.url, "./invariants-worker.ts", file);
   let stop = () => {};
   const found = new Promise<Violation[]>((resolve, reject) => {
     stop = () => {

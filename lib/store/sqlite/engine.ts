@@ -29,7 +29,7 @@ export interface DatabaseFile {
   /** Reopens the file. Throws if it cannot be used. */
   readonly open: () => Database;
   /** Called when the file is closed for good. */
-  readonly closed: () => Promise<void>;
+  readonly closed: () => Promise<unknown>;
 }
 
 export interface SqliteEngine extends Engine {

@@ -6,9 +6,8 @@ import { violationsOf } from "../invariants.ts";
 import { openRaw } from "./connection.ts";
 import { withCopy } from "./online-copy.ts";
 
-const { file, descriptor } = workerData as { readonly file: string; readonly descriptor: number };
 const found = await withCopy(
-  file,
+  String(workerData),
   (path) => {
     const database = openRaw(path);
     database.pragma("query_only = ON");
@@ -18,6 +17,6 @@ const found = await withCopy(
       database.close();
     }
   },
-  descriptor,
+  true,
 );
 parentPort?.postMessage(found);

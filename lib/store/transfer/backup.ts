@@ -52,7 +52,7 @@ export async function backup(from: string, to: string, { force, report = () => {
   refuseTarget(target, force);
   checkKey(source);
   const { lost, unread } = await replaceLocked(target, async (staged) => {
-    await copyOnline(source, staged, { report });
+    await copyOnline(source, staged, report);
     const assets = copyBeside(source, staged, report);
     const { repositories, unread } = await copyTenants(source, staged, report);
     const checked = check(staged, { named: source }, report);
