@@ -1,4 +1,5 @@
 import { withCauses } from "../../kernel/causes.ts";
+import { untilAborted } from "../../kernel/node/abort.ts";
 import { AbortController, fetchClasses } from "../../kernel/node/web.ts";
 import type { BackendRequest, BackendResponse } from "./backend-request.ts";
 import { excerptOf, maxRead, parseRetryAfter } from "./http-response.ts";
@@ -35,16 +36,9 @@ export function createFunctionTransport(now: () => string) {
     read: (response: Response, retry_after_ms: number | undefined) => Promise<T>,
   ): Promise<T> => {
     if (closed) throw new Error("shutting down");
-    const { cancellation, finish } = requests.start(timeout_ms, signal);
+    const { signal: ended, finish } = requests.start(timeout_ms, signal);
     const abort = new AbortController();
-    const cancelled = new Promise<never>((_, reject) => {
-      const end = () => {
-        reject(cancellation.reason);
-        abort.abort();
-      };
-      cancellation.onCancel(end);
-      if (cancellation.cancelled) end();
-    });
+    ended.addEventListener("abort", () => abort.abort());
     const respond = async () => {
       const init = { method, headers, body: body ?? null, redirect: "manual", signal: abort.signal } as const;
       const response = await sink(new (fetchClasses().Request)(url, init));
@@ -53,7 +47,7 @@ export function createFunctionTransport(now: () => string) {
       const header = response.headers.get("retry-after") ?? undefined;
       return read(response, parseRetryAfter(header, Date.parse(now())));
     };
-    return Promise.race([respond(), cancelled]).finally(finish);
+    return untilAborted(ended, respond).finally(finish);
   };
 
   return {
@@ -81,10 +75,10 @@ export function createFunctionTransport(now: () => string) {
         retry_after_ms: undefined,
       })),
 
-    /** Cancels the requests in flight and refuses later ones. */
+    /** Aborts the requests in flight and refuses later ones. */
     close() {
       closed = true;
-      requests.cancelAll("shutting down");
+      requests.abortAll("shutting down");
     },
   };
 }

@@ -13,7 +13,6 @@ import { createChunkJoiner, type JoinSmallChunks } from "../../kernel/node/small
 import { sameAddress } from "../../kernel/text/ip-address.ts";
 import { failureReason } from "./failure-reasons.ts";
 import { excerptOf, readBody } from "./http-response.ts";
-import type { Cancellation } from "./request-timeout.ts";
 import type { Target } from "./target.ts";
 
 const maxInterimResponses = 16;
@@ -29,7 +28,7 @@ export interface HttpRequest {
   readonly body: string;
   readonly address: string;
   readonly agent: Agent;
-  readonly cancellation: Cancellation;
+  readonly signal: AbortSignal;
   /** Whether errors may contain the address. */
   readonly namesAddress?: boolean;
   /** The connect timeout; undefined for the last address, which only has the request's timeout. */
@@ -157,8 +156,8 @@ function sendRequest(
   handshaken: Handshaken,
   joinSmallChunks: JoinSmallChunks,
 ): Promise<HttpResult> {
-  const { cancellation } = request;
-  if (cancellation.cancelled) return Promise.resolve(failed(String(cancellation.reason)));
+  const { signal } = request;
+  if (signal.aborted) return Promise.resolve(failed(String(signal.reason)));
   return new Promise((resolve) => {
     const sending = (request.target.secure ? https().request : httpRequest)(optionsOf(request));
     const connection: Connection = { connected: false, reused: undefined };
@@ -170,12 +169,13 @@ function sendRequest(
       // A destroyed request may emit a second error when another request already uses its connection.
       if (settled) return;
       settled = true;
-      cancellation.onCancel(() => {});
+      signal.removeEventListener("abort", cancel);
       if (!keepConnection) sending.destroy();
       else if (!sending.writableFinished) finishWriting();
       const incomplete = keepConnection ? undefined : (result.error ?? undefined);
       resolve(responded ? { ...responded(), incomplete } : result);
     };
+    const cancel = () => settle(failed(String(signal.reason)));
     /**
      * A receiver may respond before it has read the request. The connection is reusable only after the request is fully
      * written.
@@ -198,7 +198,7 @@ function sendRequest(
       };
     };
 
-    cancellation.onCancel(() => settle(failed(String(cancellation.reason))));
+    signal.addEventListener("abort", cancel);
     connect(handshaken, sending, request, connection, settle);
     sending.on("response", receive);
     // Requests never ask for a protocol upgrade, so 101 is an ordinary response and its socket is destroyed.

@@ -1,4 +1,5 @@
 import { createClock } from "../../kernel/clock.ts";
+import { untilAborted } from "../../kernel/node/abort.ts";
 import { milliseconds } from "../../kernel/text/duration.ts";
 import { type Networks, noNetworks } from "../../kernel/trusted-networks.ts";
 import { type AddressChoice, allIf, onlyNear, outside } from "./address-choice.ts";
@@ -8,7 +9,7 @@ import { createConnectionPool } from "./connection-pool.ts";
 import { failureReason } from "./failure-reasons.ts";
 import { createRequestSender, failed, type HttpResult } from "./http-request.ts";
 import { parseRetryAfter } from "./http-response.ts";
-import { type Cancellation, createRequestsInFlight, rejectOnCancel, requestTimeout_ms } from "./request-timeout.ts";
+import { createRequestsInFlight, requestTimeout_ms } from "./request-timeout.ts";
 import { createHostResolver, type ResolveHost } from "./resolve-host.ts";
 import {
   deliveryTarget,
@@ -114,14 +115,14 @@ export function createOutbound(options: OutboundOptions): Outbound {
 
   /** Runs a request within its timeout. A thrown error becomes the result's error. */
   const run = async (
-    work: (cancellation: Cancellation) => Promise<HttpResult> | HttpResult,
-    signal: AbortSignal | undefined,
+    work: (signal: AbortSignal) => Promise<HttpResult> | HttpResult,
+    given: AbortSignal | undefined,
     timeout_ms: number,
   ): Promise<HttpResult> => {
     if (closed) return failed("shutting down");
-    const { cancellation, finish } = requests.start(timeout_ms, signal);
+    const { signal, finish } = requests.start(timeout_ms, given);
     try {
-      return await work(cancellation);
+      return await work(signal);
     } catch (error) {
       return failed(typeof error === "string" ? error : failureReason(error));
     } finally {
@@ -132,27 +133,23 @@ export function createOutbound(options: OutboundOptions): Outbound {
   /** Without a network, lookups may take a minute. */
   const resolveOrNone = noneAfter(limit_ms / 4);
 
-  const addressesOf = (
-    { address, host }: Target,
-    cancellation: Cancellation,
-    lookUp = resolve,
-  ): Promise<readonly string[]> | readonly string[] =>
-    address === undefined ? rejectOnCancel(cancellation, lookUp(host)) : [address];
+  const addressesOf = async ({ address, host }: Target, signal: AbortSignal, lookUp = resolve) =>
+    address === undefined ? untilAborted(signal, () => lookUp(host)) : [address];
 
   /** Tries the chosen addresses in turn until one connects. */
   const tryAddresses = async (
     target: Target,
-    cancellation: Cancellation,
+    signal: AbortSignal,
     { choose, lookUp }: Way,
     attempt: (address: string, connectTimeout_ms: number | undefined) => Promise<HttpResult>,
   ): Promise<HttpResult> => {
-    const chosen = choose(await addressesOf(target, cancellation, lookUp));
+    const chosen = choose(await addressesOf(target, signal, lookUp));
     if ("status" in chosen) return chosen;
     let result = failed("name not found");
     const last = chosen.at(-1);
     for (const address of chosen) {
       result = await attempt(address, address === last ? undefined : limit_ms / 4);
-      if (result.retry !== "next_address" || cancellation.cancelled) break;
+      if (result.retry !== "next_address" || signal.aborted) break;
     }
     return result;
   };
@@ -169,12 +166,12 @@ export function createOutbound(options: OutboundOptions): Outbound {
 
   const deliver = (
     { url, headers, body, isForwarded = false }: OutboundRequest,
-    cancellation: Cancellation,
+    signal: AbortSignal,
   ): Promise<HttpResult> | HttpResult => {
     const target = isForwarded ? nearTarget(url, trusted) : deliveryTarget(url, trusted);
     if ("problem" in target) return failed(`the URL ${target.problem}`);
     const way = wayTo(target, isForwarded);
-    return tryAddresses(target, cancellation, way, async (address, connectTimeout_ms) => {
+    return tryAddresses(target, signal, way, async (address, connectTimeout_ms) => {
       const agent = target.secure ? pool.secure().keepAlive : pool.plain;
       const request = {
         method: "POST",
@@ -182,7 +179,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
         headers,
         body,
         agent,
-        cancellation,
+        signal,
         address,
         // In dev the tester both reads the error and runs the receiver.
         namesAddress: mode === "dev" && isPrivateAddress(address),
@@ -197,7 +194,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
   /** Uses a new connection: a request that costs money must not be resent because an idle connection was closed. */
   const callBackend = (
     { method, url: text, headers, body = "", max_bytes, trustedOrigins, isOfCaller = false }: BackendRequest,
-    cancellation: Cancellation,
+    signal: AbortSignal,
   ): Promise<HttpResult> | HttpResult => {
     const url = parseHttpUrl(text);
     if (!url) return failed("not a URL");
@@ -206,15 +203,15 @@ export function createOutbound(options: OutboundOptions): Outbound {
     const withTrusted = { ranges: allowed.ranges, targets: [...allowed.targets, ...trusted] };
     const isOpen = (address: string) => isAllowed(isOfCaller ? mode : "start", withTrusted, address, target);
     const agent = pool.forBackend(target.secure);
-    return tryAddresses(target, cancellation, { choose: allIf(isOpen) }, (address, connectTimeout_ms) =>
-      sendRequest({ method, target, headers, body, agent, cancellation, max_bytes, address, connectTimeout_ms }),
+    return tryAddresses(target, signal, { choose: allIf(isOpen) }, (address, connectTimeout_ms) =>
+      sendRequest({ method, target, headers, body, agent, signal, max_bytes, address, connectTimeout_ms }),
     );
   };
 
   return {
     async send(request) {
       const started = clock.now();
-      const result = await run((cancellation) => deliver(request, cancellation), request.signal, limit_ms);
+      const result = await run((signal) => deliver(request, signal), request.signal, limit_ms);
       if (result === outside) return { status: null, error: null, response: null, duration_ms: 0, isOutside: true };
       const { status, error, response, retry_after } = result;
       const ended = clock.now();
@@ -224,16 +221,15 @@ export function createOutbound(options: OutboundOptions): Outbound {
     },
 
     async callBackend(request) {
-      const { signal, timeout_ms } = request;
-      const result = await run((cancellation) => callBackend(request, cancellation), signal, timeout_ms);
+      const result = await run((signal) => callBackend(request, signal), request.signal, request.timeout_ms);
       return backendResponse(result, clock.now());
     },
 
     async checkUrl(text) {
       const target = deliveryTarget(text, trusted);
       if ("problem" in target) return target.problem;
-      const { cancellation, finish } = requests.start(limit_ms);
-      const addresses = await Promise.resolve(addressesOf(target, cancellation, confined ? resolveOrNone : resolve))
+      const { signal, finish } = requests.start(limit_ms);
+      const addresses = await addressesOf(target, signal, confined ? resolveOrNone : resolve)
         .catch(() => [])
         .finally(finish);
       if (addresses.some(isClosed)) return addressRules[mode];
@@ -243,7 +239,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
 
     async close() {
       closed = true;
-      requests.cancelAll("shutting down");
+      requests.abortAll("shutting down");
       pool.close();
     },
   };
