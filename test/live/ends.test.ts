@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
 import { WebSocket, WebSocketServer } from "ws";
-import { Subscriber } from "../../lib/http/streams/subscriber.ts";
+import { EventSubscriber } from "../../lib/http/streams/event-subscriber.ts";
 import { hasSnapshots, withSnapshots } from "../helpers/engine.ts";
 import { bearer } from "../helpers/headers.ts";
 import { member, withMembers } from "../helpers/members.ts";
@@ -99,7 +99,7 @@ test("a slow reader is closed, and its unsent messages are bounded", async (t) =
   await opened;
   client.pause();
   const closed = once(client, "close");
-  const stream = new Subscriber(socket, undefined);
+  const stream = new EventSubscriber(socket, undefined);
   const message = { event: "project.created", timestamp: "2026-01-01T00:00:00.000Z", data: {} };
   let most = 0;
   for (let i = 0; i < 10_000 && socket.readyState === socket.OPEN; i++) {

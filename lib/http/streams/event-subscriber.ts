@@ -1,10 +1,10 @@
 import type { WebSocket } from "ws";
 import type { Change } from "../../features/events/change-feed.ts";
 import { stateChanges } from "../../features/events/schema.ts";
-import { systemTimer } from "../../kernel/clock.ts";
+import { maxUnsent, Subscriber } from "./subscriber.ts";
 
 /** A message of a stream, as sent. Only events have an id, after which a stream can resume. */
-export interface Message {
+interface Message {
   readonly id?: string;
   readonly event: string;
   readonly timestamp: string;
@@ -29,34 +29,16 @@ export function messageOf(change: Change): Message | undefined {
   }
 }
 
-/** Close codes of a WebSocket. Above 4000, the last three digits are the HTTP status that a request would get. */
-export const codes = {
-  leaving: 1001,
-  failed: 1011,
-  slow: 1013,
-  unauthorized: 4401,
-  forbidden: 4403,
-  unknown: 4404,
-  tooFar: 4410,
-  limited: 4429,
-};
-
-/** The most characters or bytes that are buffered for one subscriber. */
-const maxUnsent = 1024 * 1024;
-
-/** One WebSocket. New messages wait while older events are replayed. No event is sent twice. */
-export class Subscriber {
-  readonly socket: WebSocket;
+/** A subscriber to events. New messages wait while older events are replayed. No event is sent twice. */
+export class EventSubscriber extends Subscriber {
   readonly #wanted: ReadonlySet<string>;
   #waiting: [Message, string][] | undefined;
   #unsent = 0;
   /** The id of the newest replayed event. If another process announced it, this process may publish it again later. */
   #replayed = "";
-  /** Whether a pong came since the last ping. */
-  isAlive = true;
 
   constructor(socket: WebSocket, events: string | undefined) {
-    this.socket = socket;
+    super(socket);
     this.#wanted = new Set(events?.split(",") ?? ["*"]);
   }
 
@@ -76,30 +58,15 @@ export class Subscriber {
   /** Sends a new message, or buffers it. */
   publish(message: Message, text: string): void {
     if (!this.#waiting) {
-      if (message.id === undefined || message.id > this.#replayed) this.send(message, text);
+      if (message.id === undefined || message.id > this.#replayed) this.sendIfWanted(message, text);
       return;
     }
     this.#waiting.push([message, text]);
     this.#unsent += text.length;
-    if (this.#unsent > maxUnsent) this.close(codes.slow, "the client reads too slowly");
+    if (this.#unsent > maxUnsent) this.closeSlow();
   }
 
-  /** Sends a message if the subscriber wants it. */
-  send(message: Message, text: string): void {
-    const isWanted = this.#wanted.has("*") || this.#wanted.has(message.event);
-    if (!isWanted || this.socket.readyState !== this.socket.OPEN) return;
-    this.socket.send(text);
-    if (this.socket.bufferedAmount > maxUnsent) this.close(codes.slow, "the client reads too slowly");
-  }
-
-  #isClosing = false;
-
-  /** Closes the connection. Cuts it after a second if the client has not closed its end. */
-  close(code: number, reason: string): void {
-    if (this.#isClosing) return;
-    this.#isClosing = true;
-    if (this.socket.readyState === this.socket.OPEN) this.socket.close(code, reason);
-    const cancel = systemTimer("1s", () => this.socket.terminate());
-    this.socket.once("close", cancel);
+  sendIfWanted(message: Message, text: string): void {
+    if (this.#wanted.has("*") || this.#wanted.has(message.event)) this.send(text);
   }
 }

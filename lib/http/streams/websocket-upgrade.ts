@@ -12,17 +12,11 @@ export const isHandshake = ({ method, headers }: IncomingMessage): boolean =>
 
 /** Answers handshakes with 101. Messages of clients may have at most `maxBytesIn` bytes. */
 export function createWebSocketUpgrade(maxBytesIn: number) {
-  /** The headers of each 101. */
-  const headers = new WeakMap<IncomingMessage, readonly string[]>();
   let server: Promise<WebSocketServer> | undefined;
 
   const createServer = async (): Promise<WebSocketServer> => {
     const { WebSocketServer } = await import("ws");
-    const made = new WebSocketServer({ noServer: true, maxPayload: maxBytesIn, perMessageDeflate: false });
-    made.on("headers", (lines, incoming) => {
-      for (const [name, value] of pairsOf(headers.get(incoming) ?? [])) lines.push(`${name}: ${value}`);
-    });
-    return made;
+    return new WebSocketServer({ noServer: true, maxPayload: maxBytesIn, perMessageDeflate: false });
   };
 
   return async (
@@ -31,15 +25,18 @@ export function createWebSocketUpgrade(maxBytesIn: number) {
     opened: (socket: WebSocket) => void,
   ): Promise<Answer> => {
     server ??= createServer();
-    const made = await server;
+    const upgrading = await server;
     return {
       status: 101,
       headers: {},
       body: null,
       request_id,
-      takeOver(socket, head, lines) {
-        headers.set(incoming, lines);
-        made.handleUpgrade(incoming, socket, head, (socket) => {
+      takeOver(socket, head, headers) {
+        // The event comes while `handleUpgrade` runs.
+        upgrading.removeAllListeners("headers").once("headers", (lines) => {
+          for (const [name, value] of pairsOf(headers)) lines.push(`${name}: ${value}`);
+        });
+        upgrading.handleUpgrade(incoming, socket, head, (socket) => {
           // A client may send a message that is too long, also after the server has closed.
           socket.on("error", () => {});
           opened(socket);
