@@ -23,13 +23,7 @@ export interface ListeningFork {
   readonly muted: boolean;
 }
 
-export interface Forks {
-  create(options?: ForkOptions): Promise<ListeningFork>;
-  list(): ListeningFork[];
-  /** Rejects with 404 for an unknown fork. */
-  remove(id: string): Promise<void>;
-  close(): Promise<void>;
-}
+export type Forks = ReturnType<typeof createForks>;
 
 interface Forked {
   iso(): string;
@@ -44,7 +38,7 @@ const tooMany = () =>
   new Problem("limit_reached", `there are ${maxForks} forks already, and each is a whole service; delete one first`);
 
 /** The forks made by the control interface. They live as long as their service and survive its restores. */
-export function createForks(fork: (options: ForkOptions) => Promise<Forked>): Forks {
+export function createForks(fork: (options: ForkOptions) => Promise<Forked>) {
   const forks = new Map<string, { readonly service: Forked; readonly about: Omit<ListeningFork, "now"> }>();
   let count = 0;
   let opening = 0;
@@ -53,7 +47,7 @@ export function createForks(fork: (options: ForkOptions) => Promise<Forked>): Fo
     now: service.iso(),
   });
   return {
-    async create(options = {}) {
+    async create(options: ForkOptions = {}): Promise<ListeningFork> {
       if (forks.size + opening >= maxForks) throw tooMany();
       opening += 1;
       try {
@@ -67,14 +61,15 @@ export function createForks(fork: (options: ForkOptions) => Promise<Forked>): Fo
         opening -= 1;
       }
     },
-    list: () => [...forks.values()].map(view),
-    async remove(id) {
+    list: (): ListeningFork[] => [...forks.values()].map(view),
+    /** Rejects with 404 for an unknown fork. */
+    async remove(id: string): Promise<void> {
       const found = forks.get(id);
       if (!found) throw notFound("fork");
       forks.delete(id);
       await found.service.close();
     },
-    async close() {
+    async close(): Promise<void> {
       const all = [...forks.values()];
       forks.clear();
       await Promise.all(all.map(({ service }) => service.close()));

@@ -26,27 +26,18 @@ interface Entry {
   readonly snapshot: Snapshot;
 }
 
+interface Inherited {
+  readonly entries: ReadonlyMap<string, Entry>;
+  count(): number;
+}
+
 /** Each snapshot holds a whole database, so the oldest are dropped. */
 const maxSnapshots = 100;
 
-/** The snapshots of a service. */
-export interface SnapshotList {
-  readonly entries: ReadonlyMap<string, Entry>;
-  count(): number;
-  /** Returns the id of the new snapshot. */
-  add(snapshot: Snapshot, name: string | null): string;
-  /** The id of the snapshot with this id, else of the newest with this name. Throws a 404 for an unknown one. */
-  idOf(idOrName: string): string;
-  /** Takes an id or a name, as `idOf`. */
-  get(idOrName: string): Snapshot;
-  /** Oldest first. */
-  list(): StoredSnapshot[];
-  /** Takes an id or a name, as `idOf`. */
-  remove(idOrName: string): void;
-}
+export type SnapshotList = ReturnType<typeof createSnapshotList>;
 
 /** A fork starts with its parent's snapshots. */
-export function createSnapshotList(inherited?: SnapshotList): SnapshotList {
+export function createSnapshotList(inherited?: Inherited) {
   const entries = new Map<string, Entry>(inherited?.entries);
   /** The number of snapshots ever taken, so that no identifier repeats. */
   let count = inherited?.count() ?? 0;
@@ -57,24 +48,27 @@ export function createSnapshotList(inherited?: SnapshotList): SnapshotList {
     return [...found];
   };
   return {
-    entries,
-    count: () => count,
-    add(snapshot, name) {
+    entries: entries as Inherited["entries"],
+    count: (): number => count,
+    /** Returns the id of the new snapshot. */
+    add(snapshot: Snapshot, name: string | null): string {
       count += 1;
       const id = `snap_${count}`;
       entries.set(id, { name, snapshot });
       for (const oldest of entries.keys()) if (entries.size > maxSnapshots) entries.delete(oldest);
       return id;
     },
-    idOf: (given) => find(given)[0],
-    get: (given) => find(given)[1].snapshot,
-    list: () =>
+    /** The id of the snapshot with this id, else of the newest with this name. Throws a 404 for an unknown one. */
+    idOf: (idOrName: string): string => find(idOrName)[0],
+    get: (idOrName: string): Snapshot => find(idOrName)[1].snapshot,
+    /** Oldest first. */
+    list: (): StoredSnapshot[] =>
       [...entries].map(([id, { name, snapshot }]) => ({
         id,
         name,
         now: snapshot.now,
         bytes: snapshot.database.byteLength,
       })),
-    remove: (given) => void entries.delete(find(given)[0]),
+    remove: (idOrName: string): void => void entries.delete(find(idOrName)[0]),
   };
 }

@@ -25,15 +25,7 @@ interface World {
   usedAt: number;
 }
 
-/** The states behind one port. The header `X-Svc-World` selects one (mode `dev`). */
-export interface Worlds {
-  /** The interface of a world, which its first use creates. Rejects with a Problem. Call `leave` when the use ends. */
-  enter(name: string): Promise<{ readonly app: App; leave(): void }>;
-  list(): Promise<ListedWorld[]>;
-  /** Rejects with 404 for an unknown world. */
-  remove(name: string): Promise<void>;
-  close(): Promise<void>;
-}
+export type Worlds = ReturnType<typeof createWorlds>;
 
 /** Each is a whole service in memory. */
 const maxWorlds = 1_000;
@@ -49,7 +41,7 @@ const tooMany = () =>
  * The worlds of a service. `make` forks the service's first state; `failed` receives the error of a world that failed
  * to close.
  */
-export function createWorlds(make: () => Promise<Forked>, failed: (error: unknown) => void): Worlds {
+export function createWorlds(make: () => Promise<Forked>, failed: (error: unknown) => void) {
   const worlds = new Map<string, World>();
   let cancel: (() => void) | undefined;
 
@@ -72,7 +64,8 @@ export function createWorlds(make: () => Promise<Forked>, failed: (error: unknow
   };
 
   return {
-    async enter(name) {
+    /** The interface of a world, which its first use creates. Rejects with a Problem. Call `leave` when the use ends. */
+    async enter(name: string): Promise<{ readonly app: App; leave(): void }> {
       if (!/^[A-Za-z0-9._-]{1,64}$/.test(name))
         throw invalid("X-Svc-World", 'must have 1 to 64 letters, digits, ".", "_" or "-"');
       const world = worlds.get(name) ?? begin(name);
@@ -84,14 +77,15 @@ export function createWorlds(make: () => Promise<Forked>, failed: (error: unknow
       const { state } = await world.made;
       return { app: state.wiring.app, leave };
     },
-    list: () =>
+    list: (): Promise<ListedWorld[]> =>
       Promise.all([...worlds].map(async ([name, { made }]) => ({ name, now: await made.then(({ iso }) => iso()) }))),
-    async remove(name) {
+    /** Rejects with 404 for an unknown world. */
+    async remove(name: string): Promise<void> {
       const world = worlds.get(name);
       if (!world) throw notFound("world");
       await end(name, world);
     },
-    async close() {
+    async close(): Promise<void> {
       cancel?.();
       await Promise.all([...worlds].map(([name, world]) => end(name, world)));
     },

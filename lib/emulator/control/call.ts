@@ -36,18 +36,13 @@ export interface ControlCall<Ports> {
 
 export type Answer = Promise<object | readonly object[]> | object | readonly object[];
 
-interface Declared<Ports, Q, B> {
-  id?: string;
-  summary?: string;
-  description?: string;
-  example?: ControlCall<Ports>["example"];
-  method: ControlCall<Ports>["method"];
-  path: string;
-  query?: Q;
-  body?: B;
-  status?: ControlCall<Ports>["status"];
-  run(input: Input<Output<Q>, Output<B>>, ports: Ports): Answer;
-}
+/** A declared call. All but method, path and `run` may be left out. */
+type Declared<Ports, Q, B> = Pick<ControlCall<Ports>, "method" | "path"> &
+  Partial<Omit<ControlCall<Ports>, "query" | "body" | "run">> & {
+    query?: Q;
+    body?: B;
+    run(input: Input<Output<Q>, Output<B>>, ports: Ports): Answer;
+  };
 
 /** Declares calls that work on these ports. Without a schema for it, a call takes no body or query. */
 export const callsWith =
@@ -55,14 +50,7 @@ export const callsWith =
   <Q extends Schema | undefined = undefined, B extends Schema | undefined = undefined>(
     declared: Declared<Ports, Q, B>,
   ): ControlCall<Ports> => ({
-    id: declared.id,
-    summary: declared.summary ?? "",
-    description: declared.description ?? "",
-    example: declared.example ?? {},
-    method: declared.method,
-    path: declared.path,
-    query: declared.query,
-    body: declared.body,
-    status: declared.status ?? 200,
+    ...{ id: undefined, summary: "", description: "", example: {}, query: undefined, body: undefined, status: 200 },
+    ...declared,
     run: declared.run as ControlCall<Ports>["run"],
   });

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { record, textOf } from "../../kernel/validation.ts";
 import type { Differences } from "../../store/sqlite/image-differences.ts";
-import type { ForkOptions, ListeningFork } from "../fork-list.ts";
+import type { Forks } from "../fork-list.ts";
 import type { StoredSnapshot } from "../snapshot-list.ts";
 import { type ControlCall, callsWith } from "./call.ts";
 
@@ -33,11 +33,7 @@ export interface ListedWorld {
 
 export interface StatePorts {
   readonly snapshots: Snapshots;
-  readonly forks: {
-    create(options: ForkOptions): Promise<ListeningFork>;
-    list(): ListeningFork[];
-    remove(id: string): Promise<void>;
-  };
+  readonly forks: Pick<Forks, "create" | "list" | "remove">;
   readonly worlds: {
     list(): Promise<ListedWorld[]>;
     remove(name: string): Promise<void>;

@@ -2,7 +2,6 @@ import * as v from "valibot";
 import { type Clock, systemTimer } from "../../kernel/clock.ts";
 import { notFound, type ProblemCode, problems } from "../../kernel/errors.ts";
 import { field } from "../../kernel/field.ts";
-import type { Snapshotable } from "../../kernel/snapshotable.ts";
 import { milliseconds, parseDuration } from "../../kernel/text/duration.ts";
 import { matchesGlob } from "../../kernel/text/glob.ts";
 import { check, durationText, oneOf, record, textLike, textOf, wholeNumber } from "../../kernel/validation.ts";
@@ -141,22 +140,10 @@ export interface Fault {
   readonly breaks: "drop" | "truncate" | undefined;
 }
 
-/** The faults that a tester has added. */
-export interface Faults extends Snapshotable {
-  /** The fault that applies to a request, counted as used; undefined for nearly all requests. */
-  meet(request: { readonly method: string; readonly path: string }): Fault | undefined;
-  /** Throws a 422 for an invalid fault. */
-  add(given: NewFault): StoredFault;
-  list(): StoredFault[];
-  /** The faults that no request has met; with `own`, without those of a fork's parent. */
-  unused(own?: boolean): StoredFault[];
-  /** Throws a 404 for an unknown fault. */
-  remove(id: string): void;
-  clear(): void;
-}
+export type Faults = ReturnType<typeof createFaults>;
 
 /** A tester's faults of the API. The first matching fault applies. */
-export function createFaults({ clock, closing }: { clock: Clock; closing: AbortSignal }): Faults {
+export function createFaults({ clock, closing }: { clock: Clock; closing: AbortSignal }) {
   let faults: readonly CountedFault[] = [];
   /** The number of faults ever added, so that no identifier repeats. */
   let added = 0;
@@ -190,7 +177,8 @@ export function createFaults({ clock, closing }: { clock: Clock; closing: AbortS
   };
 
   return {
-    meet({ method, path }) {
+    /** The fault that applies to a request, counted as used; undefined for nearly all requests. */
+    meet({ method, path }: { readonly method: string; readonly path: string }): Fault | undefined {
       if (faults.length === 0) return undefined;
       const isMatch = ({ match }: CountedFault) =>
         (match.method ?? method) === method && (match.path === undefined || matchesGlob(match.path, path));
@@ -205,25 +193,29 @@ export function createFaults({ clock, closing }: { clock: Clock; closing: AbortS
         breaks: drop ? "drop" : truncate ? "truncate" : undefined,
       };
     },
-    add(given) {
+    /** Throws a 422 for an invalid fault. */
+    add(given: NewFault): StoredFault {
       const { match, respond, nth = null, times = nth === null ? null : 1 } = check(newFault, given);
       added += 1;
       const fault = { id: `fault_${added}`, number: added, match, respond, nth, times, used: 0, seen: 0 };
       faults = [...faults, fault];
       return view(fault);
     },
-    list: () => faults.map(view),
-    unused: (own = false) => faults.filter(({ used, number }) => used === 0 && !(own && number <= inherited)).map(view),
-    remove(id) {
+    list: (): StoredFault[] => faults.map(view),
+    /** The faults that no request has met; with `own`, without those of a fork's parent. */
+    unused: (own = false): StoredFault[] =>
+      faults.filter(({ used, number }) => used === 0 && !(own && number <= inherited)).map(view),
+    /** Throws a 404 for an unknown fault. */
+    remove(id: string): void {
       const left = faults.filter((fault) => fault.id !== id);
       if (left.length === faults.length) throw notFound("fault");
       faults = left;
     },
-    clear() {
+    clear(): void {
       faults = [];
     },
-    save: (): Saved => ({ faults, added }),
-    load(state) {
+    save: (): unknown => ({ faults, added }) satisfies Saved,
+    load(state: unknown): void {
       ({ faults, added } = state as Saved);
       inherited = added;
     },

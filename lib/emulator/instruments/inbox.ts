@@ -1,9 +1,9 @@
 import * as v from "valibot";
+import type { BackendRequest } from "../../drivers/outbound/backend-request.ts";
 import { createFunctionTransport, type Sink } from "../../drivers/outbound/function-transport.ts";
 import type { Outbound, OutboundRequest, Sent } from "../../drivers/outbound/outbound.ts";
 import { hostPortOf } from "../../drivers/outbound/target.ts";
 import type { Log } from "../../kernel/log.ts";
-import type { Snapshotable } from "../../kernel/snapshotable.ts";
 import { parseUrl } from "../../kernel/text/url.ts";
 import { type Networks, noNetworks } from "../../kernel/trusted-networks.ts";
 import { check } from "../../kernel/validation.ts";
@@ -48,22 +48,7 @@ export const inboxOf = (url: string): string | undefined =>
 /** The host of a URL, without its port. */
 export const hostOf = (url: string): string => hostPortOf(new URL(url)).host;
 
-export interface Inbox extends Outbound, Snapshotable {
-  /** Sets the function that responds to deliveries to `https://NAME.inbox.test/…`. It has precedence over scripts. */
-  sink(name: string, answer: Sink): void;
-  /** The deliveries of one inbox or of all, oldest first. */
-  list(endpoint?: string): Caught[];
-  /** Deletes all deliveries; scripts and functions stay. */
-  clear(): void;
-  /** Sets the next responses of an inbox, in order. After them it responds with 200. */
-  script(name: string, responses: readonly InboxAnswer[]): void;
-  /** Forwards the deliveries of an inbox to a receiver on this machine, and uses its responses; null stops it. */
-  forward(name: string, url: string | null): void;
-  /** The scripted responses that no delivery got; with `own`, without those of a fork's parent. */
-  unused(own?: boolean): UnusedAnswers[];
-  /** Every inbox that has settings. */
-  settings(): InboxSettings[];
-}
+export type Inbox = ReturnType<typeof createInbox>;
 
 interface Ports {
   readonly network: Outbound;
@@ -94,7 +79,7 @@ const forwardCall = v.object({ name: inboxName, forward: forwardTo });
  * Catches deliveries to `https://NAME.inbox.test/…` in the process, and those that must not reach the network. All
  * others go through `transport`, or over the network.
  */
-export function createInbox({ network, transport, now, log, sinks, trustNetwork: trusted = noNetworks }: Ports): Inbox {
+export function createInbox({ network, transport, now, log, sinks, trustNetwork: trusted = noNetworks }: Ports) {
   const functions = createFunctionTransport(now);
   let caught: Caught[] = [];
   let scripts = new Map<string, readonly InboxAnswer[]>();
@@ -147,35 +132,42 @@ export function createInbox({ network, transport, now, log, sinks, trustNetwork:
     return { ...sentFor(200, Date.parse(now())), isOutside: true };
   };
 
-  const copies = (name?: string) =>
+  const copies = (name?: string): Caught[] =>
     caught
       .filter(({ endpoint }) => name === undefined || endpoint === name.toLowerCase())
       .map((delivery) => ({ ...delivery }));
 
   return {
-    sink(name, answer) {
+    /** Sets the function that responds to deliveries to `https://NAME.inbox.test/…`. It has precedence over scripts. */
+    sink(name: string, answer: Sink): void {
       const given = check(sinkCall, { name, answer });
       sinks.set(given.name, given.answer);
     },
+    /** The deliveries of one inbox or of all, oldest first. */
     list: copies,
-    clear() {
+    /** Deletes all deliveries; scripts and functions stay. */
+    clear(): void {
       caught = [];
     },
-    script(name, responses) {
+    /** Sets the next responses of an inbox, in order. After them it responds with 200. */
+    script(name: string, responses: readonly InboxAnswer[]): void {
       const given = check(scriptCall, { name, responses });
       scripts.set(given.name, given.responses);
       inherited.delete(given.name);
     },
-    unused: (own = false) =>
+    /** The scripted responses that no delivery got; with `own`, without those of a fork's parent. */
+    unused: (own = false): UnusedAnswers[] =>
       [...scripts].flatMap(([endpoint, responses]) =>
         responses.length === 0 || (own && inherited.has(endpoint)) ? [] : [{ endpoint, responses }],
       ),
-    forward(name, url) {
+    /** Forwards the deliveries of an inbox to a receiver on this machine, and uses its responses; null stops it. */
+    forward(name: string, url: string | null): void {
       const given = check(forwardCall, { name, forward: url }, { trusted });
       if (given.forward === null) forwards.delete(given.name);
       else forwards.set(given.name, given.forward);
     },
-    settings() {
+    /** Every inbox that has settings. */
+    settings(): InboxSettings[] {
       const scripted = [...scripts].flatMap(([name, { length }]) => (length > 0 ? [name] : []));
       const names = [...new Set([...scripted, ...forwards.keys(), ...sinks.names()])].sort();
       return names.map((endpoint) => ({
@@ -185,20 +177,21 @@ export function createInbox({ network, transport, now, log, sinks, trustNetwork:
         has_sink: sinks.get(endpoint) !== undefined,
       }));
     },
-    async send(request) {
+    async send(request: OutboundRequest): Promise<Sent> {
       const name = inboxOf(request.url);
       if (name !== undefined) return receive(name, request);
       const sent = await send(request);
       return sent.isOutside ? catchOutside(request) : sent;
     },
-    callBackend: (request) => (transport ? functions.callBackend(transport, request) : network.callBackend(request)),
-    checkUrl: async (url) => (inboxOf(url) !== undefined || transport ? undefined : network.checkUrl(url)),
+    callBackend: (request: BackendRequest) =>
+      transport ? functions.callBackend(transport, request) : network.callBackend(request),
+    checkUrl: async (url: string) => (inboxOf(url) !== undefined || transport ? undefined : network.checkUrl(url)),
     async close() {
       functions.close();
       await network.close();
     },
-    save: (): Saved => ({ caught: copies(), scripts: new Map(scripts), forwards: new Map(forwards) }),
-    load(state) {
+    save: (): unknown => ({ caught: copies(), scripts: new Map(scripts), forwards: new Map(forwards) }) satisfies Saved,
+    load(state: unknown): void {
       const saved = state as Saved;
       caught = saved.caught.map((delivery) => ({ ...delivery }));
       scripts = new Map(saved.scripts);

@@ -3,7 +3,6 @@ import type { Change } from "../../features/events/change-feed.ts";
 import type { LoggedRequest } from "../../http/request-log.ts";
 import { type Clock, parseInstant } from "../../kernel/clock.ts";
 import { invalid } from "../../kernel/errors.ts";
-import type { Snapshotable } from "../../kernel/snapshotable.ts";
 import { check, oneOf, record } from "../../kernel/validation.ts";
 
 const kinds = ["request", "state", "event", "try"] as const;
@@ -53,12 +52,7 @@ export const journalQuery = record({
 });
 export type JournalQuery = v.InferInput<typeof journalQuery>;
 
-export interface Journal extends Snapshotable {
-  request(seen: LoggedRequest): void;
-  change(change: Change): void;
-  /** The stored entries, oldest first. Throws a 422 for an invalid query. */
-  list(query?: JournalQuery): JournalEntry[];
-}
+export type Journal = ReturnType<typeof createJournal>;
 
 type Entries = Readonly<Record<Kind, readonly JournalEntry[]>>;
 interface Saved {
@@ -82,7 +76,7 @@ function entryOf(change: Change): Unnumbered | undefined {
 }
 
 /** Records the latest requests, state changes, events and attempts for testers. It holds no secrets and no bodies. */
-export function createJournal(clock: Clock, added: () => void): Journal {
+export function createJournal(clock: Clock, added: () => void) {
   let seq = 0;
   let entries: Record<Kind, JournalEntry[]> = { request: [], state: [], event: [], try: [] };
 
@@ -97,15 +91,16 @@ export function createJournal(clock: Clock, added: () => void): Journal {
   const newest = (kind: Kind) => entries[kind].slice(-maxEntries);
 
   return {
-    request(seen) {
+    request(seen: LoggedRequest): void {
       // The tester's own calls are not recorded.
       if (!seen.path.startsWith("/_svc/")) add({ kind: "request", ...seen });
     },
-    change(change) {
+    change(change: Change): void {
       const entry = entryOf(change);
       if (entry) add(entry);
     },
-    list(query = {}) {
+    /** The stored entries, oldest first. Throws a 422 for an invalid query. */
+    list(query: JournalQuery = {}): JournalEntry[] {
       const { since, kind } = check(journalQuery, query);
       if (Number(since) > seq)
         throw invalid("since", `must be at most ${seq}, the newest entry: a reset or a restore ends the later ones`);
@@ -117,11 +112,12 @@ export function createJournal(clock: Clock, added: () => void): Journal {
         .filter(isNew)
         .sort((a, b) => a.seq - b.seq);
     },
-    save: (): Saved => ({
-      seq,
-      entries: { request: newest("request"), state: newest("state"), event: newest("event"), try: newest("try") },
-    }),
-    load(value) {
+    save: (): unknown =>
+      ({
+        seq,
+        entries: { request: newest("request"), state: newest("state"), event: newest("event"), try: newest("try") },
+      }) satisfies Saved,
+    load(value: unknown): void {
       const before = value as Saved;
       seq = before.seq;
       const { request, state, event } = before.entries;

@@ -1,20 +1,17 @@
 /** A change that no record shows: a new journal entry, the clock or an instrument. */
 type Notice = "journal" | "instruments";
 
-/** Notifies open dashboards of such a change. The change feed covers records. */
-export interface Notices {
-  tell(notice: Notice): void;
-  /** Returns the function that stops listening. */
-  listen(listener: (notice: Notice) => void): () => void;
-}
+export type Notices = ReturnType<typeof createNotices>;
 
-export function createNotices(): Notices {
+/** Notifies open dashboards of such a change. The change feed covers records. */
+export function createNotices() {
   const listeners = new Set<(notice: Notice) => void>();
   return {
-    tell(notice) {
+    tell(notice: Notice): void {
       for (const listener of listeners) listener(notice);
     },
-    listen(listener) {
+    /** Returns the function that stops listening. */
+    listen(listener: (notice: Notice) => void): () => void {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },

@@ -1,7 +1,6 @@
-import type { Outbound } from "../../drivers/outbound/outbound.ts";
+import type { Outbound, OutboundRequest, Sent } from "../../drivers/outbound/outbound.ts";
 import type { DeliveredEvent, WebhookPayload } from "../../features/events/catalog.ts";
 import { type Clock, systemTimer } from "../../kernel/clock.ts";
-import type { Snapshotable } from "../../kernel/snapshotable.ts";
 import { hostOf, inboxOf } from "./inbox.ts";
 
 /** A delivery that a receiver responded to, with any status. `ReceivedDelivery<"deployment.failed">` types its data. */
@@ -28,12 +27,7 @@ export interface ReceivedDelivery<E extends DeliveredEvent | "*" = "*"> {
 /** Older deliveries are dropped. */
 const maxDeliveries = 1000;
 
-export interface ReceivedDeliveries extends Outbound, Snapshotable {
-  /** Removes and returns the oldest matching delivery; undefined if there is none. */
-  take(matches: (delivery: ReceivedDelivery) => boolean): ReceivedDelivery | undefined;
-  /** Resolves at the next delivery, when the service's clock reaches `until`, or when `signal` aborts. */
-  waitForNext(until: number, signal: AbortSignal): Promise<void>;
-}
+export type ReceivedDeliveries = ReturnType<typeof createReceivedDeliveries>;
 
 function dataOf(body: string): unknown {
   try {
@@ -46,11 +40,11 @@ function dataOf(body: string): unknown {
 }
 
 /** Records the deliveries that got a response. */
-export function createReceivedDeliveries(outbound: Outbound, clock: Clock): ReceivedDeliveries {
+export function createReceivedDeliveries(outbound: Outbound, clock: Clock) {
   let received: ReceivedDelivery[] = [];
   const waiting = new Set<() => void>();
   return {
-    async send(request) {
+    async send(request: OutboundRequest): Promise<Sent> {
       const sent = await outbound.send(request);
       if (sent.status !== null) {
         const { url, headers, body } = request;
@@ -70,14 +64,16 @@ export function createReceivedDeliveries(outbound: Outbound, clock: Clock): Rece
       }
       return sent;
     },
-    callBackend: (request) => outbound.callBackend(request),
-    checkUrl: (url) => outbound.checkUrl(url),
-    close: () => outbound.close(),
-    take(matches) {
+    callBackend: outbound.callBackend,
+    checkUrl: outbound.checkUrl,
+    close: outbound.close,
+    /** Removes and returns the oldest matching delivery; undefined if there is none. */
+    take(matches: (delivery: ReceivedDelivery) => boolean): ReceivedDelivery | undefined {
       const index = received.findIndex(matches);
       return index < 0 ? undefined : received.splice(index, 1)[0];
     },
-    waitForNext: (until, signal) =>
+    /** Resolves at the next delivery, when the service's clock reaches `until`, or when `signal` aborts. */
+    waitForNext: (until: number, signal: AbortSignal): Promise<void> =>
       new Promise((resolve) => {
         const end = () => {
           cancel();
@@ -90,7 +86,7 @@ export function createReceivedDeliveries(outbound: Outbound, clock: Clock): Rece
         signal.addEventListener("abort", end);
       }),
     save: () => [...received],
-    load(saved) {
+    load(saved: unknown): void {
       received = [...(saved as ReceivedDelivery[])];
     },
   };
