@@ -1,6 +1,5 @@
 import type { Journal } from "./journal.ts";
 
-/** The part of a fork that this module uses. */
 export interface DeliveryFork {
   readonly webhooks: { deliver(deliveries: readonly string[]): Promise<void> };
   close(): Promise<void>;
@@ -16,6 +15,18 @@ export function* ordersOf<T>(things: readonly T[]): Generator<T[]> {
     for (const rest of ordersOf([...things.slice(0, i), ...things.slice(i + 1)])) yield [first, ...rest];
 }
 
+/** Runs `work` for every order of the deliveries, each on its own fork. */
+async function onForks<F extends { close(): Promise<void> }>(
+  makeFork: () => Promise<F>,
+  deliveries: readonly string[],
+  work: (fork: F, order: readonly string[]) => Promise<void>,
+): Promise<void> {
+  for (const order of ordersOf(deliveries)) {
+    const fork = await makeFork();
+    await work(fork, order).finally(() => fork.close());
+  }
+}
+
 /** Delivers in every order, each order on its own fork, and calls `check` on the fork afterwards. */
 export async function inEveryOrder<F extends DeliveryFork>(
   makeFork: () => Promise<F>,
@@ -24,18 +35,15 @@ export async function inEveryOrder<F extends DeliveryFork>(
 ): Promise<void> {
   if (deliveries.length > maxDeliveries)
     throw new RangeError(`${deliveries.length} deliveries have too many orders; name ${maxDeliveries} or fewer`);
-  for (const order of ordersOf(deliveries)) {
-    const fork = await makeFork();
+  await onForks(makeFork, deliveries, async (fork, order) => {
     try {
       await fork.webhooks.deliver(order);
       await check(fork, order);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       throw new Error(`in the order ${order.join(", ")}: ${reason}`, { cause: error });
-    } finally {
-      await fork.close();
     }
-  }
+  });
 }
 
 /** A receiver's response to an attempt. Both fields are null while the attempt is open, as in a simulated timeout. */
@@ -69,21 +77,16 @@ export async function attemptsInEveryOrder(
   deliveries: readonly string[],
 ): Promise<DeliveryOrder[]> {
   const orders: DeliveryOrder[] = [];
-  for (const order of ordersOf(deliveries)) {
-    const fork = await makeFork();
-    try {
-      const since = fork.journal.list().at(-1)?.seq ?? 0;
-      await fork.deliver(order);
-      const ended = fork.journal.list({ since, kind: "try" }).flatMap((one) => (one.kind === "try" ? [one] : []));
-      const attempts = order.map((delivery_id) => {
-        const index = ended.findIndex((one) => one.delivery_id === delivery_id);
-        const [found] = index < 0 ? [] : ended.splice(index, 1);
-        return { delivery_id, status: found?.status ?? null, error: found?.error ?? null };
-      });
-      orders.push({ order, attempts });
-    } finally {
-      await fork.close();
-    }
-  }
+  await onForks(makeFork, deliveries, async (fork, order) => {
+    const since = fork.journal.list().at(-1)?.seq ?? 0;
+    await fork.deliver(order);
+    const ended = fork.journal.list({ since, kind: "try" }).flatMap((one) => (one.kind === "try" ? [one] : []));
+    const attempts = order.map((delivery_id) => {
+      const index = ended.findIndex((one) => one.delivery_id === delivery_id);
+      const [found] = index < 0 ? [] : ended.splice(index, 1);
+      return { delivery_id, status: found?.status ?? null, error: found?.error ?? null };
+    });
+    orders.push({ order, attempts });
+  });
   return orders;
 }
