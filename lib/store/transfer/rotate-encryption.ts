@@ -14,13 +14,10 @@ import { settleSwitch } from "../sqlite/atomic-switch.ts";
 import { openDatabase } from "../sqlite/connection.ts";
 import { lockDatabase } from "../sqlite/database-lock.ts";
 import { askOf as askOfFile } from "./copy-sqlite.ts";
-import { type Ask, tablesInOrder } from "./copy-tables.ts";
+import { type Ask, pagesOf, tablesInOrder } from "./copy-tables.ts";
 import { nextKeyOf, settleNextKey } from "./next-key.ts";
 import type { Report } from "./progress.ts";
 
-const batch = 500;
-
-/** The result of a rotation. */
 export interface Rotation {
   /** The number of re-encrypted values; undefined if the new key was already in force. */
   readonly values: number | undefined;
@@ -48,23 +45,21 @@ async function encryptAgain(
     return fresh.encrypt(context, old.decrypt(context, sealed));
   };
   for (const { table, column, again } of sealedColumns) {
-    const { key = [] } = tablesInOrder().find(({ name }) => name === table) ?? {};
-    const names = key.join(", ");
+    const place = tablesInOrder().find(({ name }) => name === table);
+    if (!place) continue;
+    const { key } = place;
+    const keys = key.map((_, i) => `$${i + 2}`).join(", ");
     const [counted] = await ask(`select count(*) as rows from "${table}"`);
     let done = 0;
-    const places = (first: number) => key.map((_, i) => `$${first + i}`).join(", ");
-    for (let last: (string | number)[] | undefined; ; ) {
-      const beyond = last ? `where (${names}) > (${places(1)})` : "";
-      const rows = await ask(`select * from "${table}" ${beyond} order by ${names} limit ${batch}`, last ?? []);
+    for await (const rows of pagesOf(ask, place)) {
       for (const row of rows) {
         const text = again(row, reseal);
-        last = key.map((name) => row[name] ?? "");
+        const values = [text, ...key.map((name) => row[name] ?? "")];
         if (text !== row[column])
-          await ask(`update "${table}" set ${column} = $1 where (${names}) = (${places(2)})`, [text, ...last]);
+          await ask(`update "${table}" set ${column} = $1 where (${key.join(", ")}) = (${keys})`, values);
       }
       done += rows.length;
       report({ what: `encrypting ${table}`, done, total: Number(counted?.["rows"]) });
-      if (rows.length < batch) break;
     }
   }
   await ask("update settings set value = $1 where name = 'vault'", [fingerprintOf(after)]);
