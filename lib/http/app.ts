@@ -16,20 +16,7 @@ import {
 import type { Route } from "./route.ts";
 import { refuseUpgrade, stamped } from "./send.ts";
 
-/** The HTTP interface, for calls in process and for a server. */
-export interface App {
-  fetch(request: Request): Promise<Response>;
-  readonly handle: (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>;
-  /**
-   * Calls an operation by name. Rejects where a client would see a broken connection; the body of an answer that breaks
-   * off is a stream.
-   */
-  call(id: string, call: InProcessCall): Promise<Answer>;
-  /** Answers a request that another service has routed. If this service lacks that route, its last route answers. */
-  answer(request: RequestContext, route: Route): Promise<Outcome>;
-  /** Handles a request to upgrade to another protocol. */
-  readonly upgrade: (incoming: IncomingMessage, socket: Duplex, head: Buffer) => Promise<void>;
-}
+export type App = ReturnType<typeof createApp>;
 
 interface Ports extends RoutePorts {
   readonly log: Log;
@@ -46,8 +33,10 @@ export async function loadH3() {
   return h3;
 }
 
-/** The interface. h3 finds the route of a request, `handler` answers. */
-export function createApp(ports: Ports): App {
+/**
+ * The HTTP interface, for calls in process and for a server. h3 finds the route of a request, `handler` answers.
+ */
+export function createApp(ports: Ports) {
   const { table, handler, ids, otherIds, log, behindProxy } = ports;
   const pace = createYieldEvery64();
   const leave = createBatchPerTick((error) => log.error("an answer could not be sent", { reason: reasonOf(error) }));
@@ -63,13 +52,13 @@ export function createApp(ports: Ports): App {
   const upgrades = table.filter(({ method }) => method === "UPGRADE");
 
   return {
-    async fetch(request) {
+    async fetch(request: Request): Promise<Response> {
       const response = await untilAborted(request.signal, async () => routesOf(h3 ?? (await loadH3())).fetch(request));
       // Yield only now, so that a request sent before close() also begins before it.
       await pace();
       return response;
     },
-    async handle(incoming, outgoing) {
+    async handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
       try {
         await routesOf(h3 ?? (await loadH3())).handle(incoming, outgoing);
       } catch (error) {
@@ -79,21 +68,26 @@ export function createApp(ports: Ports): App {
         outgoing.destroy();
       }
     },
-    async call(id, call) {
+    /**
+     * Calls an operation by name. Rejects where a client would see a broken connection; the body of an answer that breaks
+     * off is a stream.
+     */
+    async call(id: string, call: InProcessCall): Promise<Answer> {
       const route = byName.get(id);
       if (!route) throw new TypeError(`no operation is called ${id}`);
       const { answer } = await untilAborted(call.signal, () => handler(contextOfCall(call, ids), route));
       await pace();
       return answer;
     },
-    answer(request, { method, path }) {
+    /** Answers a request that another service has routed. If this service lacks that route, its last route answers. */
+    answer(request: RequestContext, { method, path }: Route): Promise<Outcome> {
       byPath ??= new Map(table.map((route) => [`${route.method} ${route.path}`, route]));
       const route = byPath.get(`${method} ${path}`) ?? rest;
       if (!route) throw new Error("the route table has no last row");
       const identity = identityOf(request.header("x-request-id"), route.leavesNoTrace ? otherIds : ids);
       return handler({ ...request, ...identity }, route);
     },
-    async upgrade(incoming, socket, head) {
+    async upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
       const [path = "", search = ""] = (incoming.url ?? "").split("?", 2);
       // Compare the path exactly as written, so that no upgrade bypasses the checks of its route.
       const route = upgrades.find((one) => one.path === path) ?? upgrades.at(-1);

@@ -19,7 +19,6 @@ export type PaintOrder = Pick<
  */
 export type Media = "painted" | "fast";
 
-/** The message to a worker. */
 export interface WorkerOrder extends PaintOrder {
   readonly media: Media;
   readonly stopGuard: StopGuard;
@@ -30,18 +29,9 @@ export interface Painted {
   readonly content_type: "image/png" | "image/jpeg" | "image/webp" | "video/mp4";
 }
 
-/** A worker's reply to an order. */
 export type WorkerReply = Painted | { readonly failed: string };
 
-export interface Painter {
-  /**
-   * Resolves with the file. `begun` is called when a thread takes the order. Rejects with the reason of the aborted
-   * signal, or with an Error that says why painting failed.
-   */
-  paint(order: PaintOrder, signal?: AbortSignal, begun?: () => void): Promise<Painted>;
-  /** Stops all workers and rejects unfinished orders. */
-  close(): Promise<void>;
-}
+export type Painter = ReturnType<typeof createPainter>;
 
 export interface PainterOptions {
   readonly media?: Media;
@@ -62,7 +52,6 @@ interface PaintWorker {
   readonly thread: Worker;
   readonly stopGuard: StopGuard;
   task: Task | undefined;
-  /** Cancels the timer that stops an idle worker. */
   stopIdleTimer: () => void;
 }
 
@@ -95,7 +84,7 @@ export function createPainter({
   media = "painted",
   threads = defaultThreads,
   start = startPainting,
-}: PainterOptions = {}): Painter {
+}: PainterOptions = {}) {
   const waiting: Task[] = [];
   const workers = new Set<PaintWorker>();
   let closed = false;
@@ -157,7 +146,11 @@ export function createPainter({
   }
 
   return {
-    async paint(order, signal, begun = () => {}) {
+    /**
+     * Resolves with the file. `begun` is called when a thread takes the order. Rejects with the reason of the aborted
+     * signal, or with an Error that says why painting failed.
+     */
+    async paint(order: PaintOrder, signal?: AbortSignal, begun = () => {}): Promise<Painted> {
       if (closed) throw new Error("the painter is closed; create another one");
       signal?.throwIfAborted();
       checkOrder(order);
@@ -177,7 +170,8 @@ export function createPainter({
       dispatch();
       return painted.finally(() => signal?.removeEventListener("abort", abort));
     },
-    async close() {
+    /** Stops all workers and rejects unfinished orders. */
+    async close(): Promise<void> {
       closed = true;
       const reason = new Error("the painter was closed before the picture was finished");
       for (const task of waiting.splice(0)) task.fail(reason);

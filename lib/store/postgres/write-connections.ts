@@ -8,7 +8,6 @@ import { isEnded } from "./errors.ts";
 
 /** The most connections for writing. */
 const maxConnections = 8;
-/** The timeout of a probe. */
 const probe_ms = 5_000;
 const backoff_ms = { first: 100, max: 5_000 };
 /** How often in a row to open a connection again at once after an administrator ended the one that was opening. */
@@ -24,22 +23,7 @@ interface Ports {
   readonly check: (client: Client, isOnly: boolean) => Promise<void>;
 }
 
-/** The connections for writing. Lost ones are reopened with back-off. */
-export interface Link {
-  /** Identifies this process among all that use the database. Process ids are not unique across machines. */
-  readonly name: string;
-  /** Why there is no connection; undefined if there is one. */
-  readonly obstacle: Obstacle | undefined;
-  /** Takes a connection for one transaction. Rejects while none can be opened. */
-  take(): Promise<Client>;
-  give(client: Client): void;
-  /** Closes a failed connection. */
-  drop(client: Client): void;
-  /** Drops idle connections that do not answer in time. A broken network may raise no error. */
-  probe(): void;
-  watch(watcher: Watcher): void;
-  end(): Promise<void>;
-}
+export type Link = ReturnType<typeof createLink>;
 
 interface Waiting {
   resolve(client: Client): void;
@@ -48,7 +32,8 @@ interface Waiting {
 
 const backendOf = (client: Client) => (client as unknown as { processID: number }).processID;
 
-export function createLink({ driver, url, check }: Ports): Link {
+/** The connections for writing. Lost ones are reopened with back-off. */
+export function createLink({ driver, url, check }: Ports) {
   const clients = new Set<Client>();
   const idle: Client[] = [];
   const waiting: Waiting[] = [];
@@ -133,14 +118,15 @@ export function createLink({ driver, url, check }: Ports): Link {
     wait_ms = Math.min(2 * wait_ms, backoff_ms.max);
   };
 
-  const give: Link["give"] = (client) => {
+  const give = (client: Client): void => {
     if (!clients.has(client)) return;
     const next = waiting.shift();
     if (next) next.resolve(client);
     else idle.push(client);
   };
 
-  const drop: Link["drop"] = (client) => {
+  /** Closes a failed connection. */
+  const drop = (client: Client): void => {
     if (!clients.delete(client)) return;
     if (idle.includes(client)) idle.splice(idle.indexOf(client), 1);
     lost.push(backendOf(client));
@@ -149,11 +135,14 @@ export function createLink({ driver, url, check }: Ports): Link {
   };
 
   return {
+    /** Identifies this process among all that use the database. Process ids are not unique across machines. */
     name,
-    get obstacle() {
+    /** Why there is no connection; undefined if there is one. */
+    get obstacle(): Obstacle | undefined {
       return obstacle;
     },
-    take() {
+    /** Takes a connection for one transaction. Rejects while none can be opened. */
+    take(): Promise<Client> {
       // Prefer the connection used last: its statements are prepared.
       const client = idle.pop();
       if (client) return Promise.resolve(client);
@@ -164,14 +153,15 @@ export function createLink({ driver, url, check }: Ports): Link {
     },
     give,
     drop,
-    probe() {
+    /** Drops idle connections that do not answer in time. A broken network may raise no error. */
+    probe(): void {
       const query = { text: "select 1", query_timeout: probe_ms } as { text: string };
       for (const client of idle) client.query(query).catch(() => drop(client));
     },
-    watch(given) {
+    watch(given: Watcher): void {
       watcher = given;
     },
-    async end() {
+    async end(): Promise<void> {
       hasEnded = true;
       cancelTimer();
       await Promise.all(opening);
