@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { open, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { open, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import type { Snapshotable } from "../kernel/snapshotable.ts";
@@ -107,7 +107,8 @@ export function assetsInFolder(folder: string): Assets {
     const handle = await open(folder, "r");
     await handle.sync().finally(() => handle.close());
   };
-  const names = () => (existsSync(folder) ? readdirSync(folder).filter((name) => assetName.test(name)) : []);
+  const names = (found: readonly string[]) => found.filter((name) => assetName.test(name));
+  const namesNow = () => (existsSync(folder) ? names(readdirSync(folder)) : []);
   return {
     async store(name, bytes) {
       makeFolder(folder, 0o700);
@@ -133,19 +134,19 @@ export function assetsInFolder(folder: string): Assets {
     async remove(name) {
       if (existsSync(folder)) await rm(pathOf(name), { force: true });
     },
-    names: async () => names(),
+    names: async () => (existsSync(folder) ? names(await readdir(folder)) : []),
     snapshotable: {
       // Partial files are left out: they may disappear, and the restored job writes them again.
       save: (): Files =>
         new Map(
-          names()
+          namesNow()
             .filter(isAssetName)
             .flatMap((name) => entryOf(folder, name)),
         ),
       load(saved) {
         const files = filesOf(saved);
         if (files.size > 0) mkdirSync(folder, { recursive: true, mode: 0o700 });
-        for (const name of names()) if (!files.has(name)) rmSync(join(folder, name), { force: true });
+        for (const name of namesNow()) if (!files.has(name)) rmSync(join(folder, name), { force: true });
         for (const [name, bytes] of files) writeFileSync(pathOf(name), bytes, { mode: 0o600 });
       },
     },
