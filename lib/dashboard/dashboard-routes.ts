@@ -48,7 +48,6 @@ interface Ports<Services> {
   readonly now: () => string;
 }
 
-/** The prefix of the dashboard's paths. */
 export const dashboardPath = "/dashboard";
 export const dashboardApi = `${dashboardPath}/api`;
 

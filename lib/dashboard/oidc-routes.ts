@@ -34,13 +34,11 @@ interface Ports {
   readonly onRefused: OnRefused;
 }
 
-/** Called for each refused sign-in. */
 export type OnRefused = (refused: Pick<SignInRefused, "organization_id" | "user_id">, client: Client) => Promise<void>;
 
 const home = "/dashboard";
 const path = `${home}/oidc`;
 
-/** The time limit of a sign-in. */
 const lasts_ms = milliseconds("10m");
 
 /**
@@ -52,7 +50,6 @@ const underWay = v.object({
   nonce: v.string(),
   code_verifier: v.string(),
   redirect_uri: v.string(),
-  /** The page to open after the sign-in. */
   to: v.string(),
   until: v.number(),
 });

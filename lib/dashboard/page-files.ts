@@ -2,7 +2,6 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, extname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
-/** A file of the page, plain and compressed. */
 interface PageFile {
   readonly type: string;
   readonly plain: Buffer;

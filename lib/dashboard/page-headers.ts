@@ -24,7 +24,6 @@ export const ofMail = {
   "x-content-type-options": "nosniff",
 };
 
-/** The headers of every page of the dashboard. */
 export const always = {
   "content-security-policy": policy,
   "cross-origin-opener-policy": "same-origin",

@@ -6,7 +6,6 @@ import { monotonicNow } from "../kernel/node/system.ts";
 const interval = "30s";
 /** The number of samples in an hour. */
 const mostSamples = 121;
-/** The quantiles of request durations in the history. */
 const quantiles = [0.5, 0.99] as const;
 
 /** The state of the process at one moment. Counters count from its start. */
@@ -74,7 +73,6 @@ export function createHistory({ meter, jobs, now, closing }: Ports) {
   closing.addEventListener("abort", () => cancel());
   void keep();
 
-  /** The changes between two samples. */
   const between = (before: Sample, after: Sample, latest: number) => {
     const seconds = Math.max(0.001, (after.at - before.at) / 1000);
     const buckets = after.buckets.map((count, i) => count - (before.buckets[i] ?? 0));

@@ -39,7 +39,6 @@ export const json = {
   "x-content-type-options": "nosniff",
 } as const;
 
-/** Writes answers as JSON. */
 export function createWriter({ envelope, now, base }: { envelope: Envelope; now: () => string; base: string }) {
   const full = envelope === "full";
   // A request id needs no escaping: it has only letters, digits, dots, dashes and underscores.
@@ -52,7 +51,6 @@ export function createWriter({ envelope, now, base }: { envelope: Envelope; now:
     request_id,
   });
 
-  /** Appends `meta` to the text of a record. */
   const withMeta = (text: string, request_id: string) =>
     `${text.slice(0, -1)}${text === "{}" ? "" : ","}${meta(request_id)}}}`;
 

@@ -17,7 +17,6 @@ interface Identity {
 /** Finds the user of a key. A port, because this folder must not depend on features. */
 export type Identify = (token: string, tx?: Tx) => Identity | undefined | Promise<Identity | undefined>;
 
-/** The caller of a request, and whether the request may proceed. */
 export interface Authentication {
   /** `anonymous` without a valid key, or if no key is needed. */
   readonly caller: Caller;
@@ -162,9 +161,7 @@ export function createAuthenticator(ports: {
     byAddress: (request: RequestContext) => withoutKey(request),
     /** The same for people who sign in: a flood from many addresses keeps no other address from it. */
     bySignIn: (request: RequestContext) => withoutKey(request, "not counted"),
-    /** The caller of a write. Its transaction checks the rights again, and throws 401 or 403 if they have changed. */
     confirmed: confirmedBy(identify),
-    /** Calls `lost` when the key stops being valid. Returns the function that stops watching. */
     watch: ({ token }: Authentication, lost: () => void) =>
       token === undefined ? () => {} : ports.watchKey(token, lost),
     /** The window of the address, without counting the request. */

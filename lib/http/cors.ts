@@ -33,7 +33,6 @@ interface Ports {
   readonly assetsPath: string;
   /** Answers preflights, which are exempt from faults. */
   readonly usual: Handler;
-  /** The window of the address, without counting the request. */
   readonly look: (request: RequestContext) => Window;
 }
 

@@ -101,7 +101,6 @@ function prefixAround(route: Route, table: readonly Route[]): Route {
   return table.find(isAround) ?? route;
 }
 
-/** A request that h3 has routed. */
 function contextOf(event: H3Event, ids: Ids, behindProxy: boolean): RequestContext {
   const node = event.runtime?.node;
   const { pathname: path, search } = event.url;

@@ -42,7 +42,6 @@ export function createRunningRequests() {
         running.add(outcome);
         return outcome.finally(() => running.delete(outcome));
       },
-    /** Resolves when no request runs. */
     async ended(): Promise<void> {
       while (running.size > 0) await Promise.allSettled(running);
     },

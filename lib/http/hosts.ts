@@ -26,7 +26,6 @@ export type Hosts = ReturnType<typeof createHosts>;
  */
 export function createHosts(known: readonly string[]) {
   const names = new Set(known.map(bracketed));
-  /** Whether the service answers to this `Host` header. */
   const knows = (host: string | undefined): boolean => {
     const name = hostname(host ?? "");
     // parseUrl refuses ports beyond 65535, and addresses such as 127.999.0.1.
@@ -35,7 +34,6 @@ export function createHosts(known: readonly string[]) {
   return {
     add: (host: string): void => void names.add(bracketed(host)),
     knows,
-    /** Throws 421 for any other host. */
     check(host: string | undefined): void {
       if (knows(host)) return;
       throw new Problem(

@@ -21,7 +21,6 @@ interface IdempotencyKey {
   readonly name: string;
 }
 
-/** Stores the first answer for later requests. */
 interface AnswerStore {
   /** Stores the answer in the transaction of the work. */
   within(tx: Tx, answer: Answer): Promise<void>;
@@ -101,7 +100,6 @@ export function createIdempotency(ports: { store: Store; clock: Clock; encryptio
       });
     },
 
-    /** Removes answers that are too old to replay. */
     async prune() {
       const before = isoOf(clock.now() - retention_ms);
       while ((await store.transaction("rows", (tx) => rows(tx).pruneAnswers({ before }))) > 0);

@@ -108,7 +108,6 @@ export function createRecentRequests({ keepsBodies }: { readonly keepsBodies: bo
   const shown = ({ seen: _, organization_id: __, ...one }: Kept): RecentRequest => one;
 
   return {
-    /** Keeps the body of a running request. */
     received(request: RequestContext, bytes: Uint8Array): void {
       if (keepsBodies && bytes.length > 0) received.set(request, bytes);
     },

@@ -36,7 +36,6 @@ export function httpRepository(query: Queries) {
         )
         .returning("requests");
     }),
-    /** Gives back reserved requests that were not used. */
     giveBack: query.change((db, p: { bucket: string; started_at: number; requests: number }) =>
       db
         .updateTable("rate_windows")

@@ -21,7 +21,6 @@ export interface RequestContext {
   readonly incoming: IncomingMessage | undefined;
   /** Node's response, which is faster than a web Response; undefined in process and for an upgrade. */
   readonly outgoing: ServerResponse | undefined;
-  /** The parameters of the path. */
   readonly params: Readonly<Record<string, string>>;
   /** The body of a request in process; empty for others. */
   body(): Promise<ArrayBuffer>;
@@ -49,7 +48,6 @@ export function identityOf(own: string | undefined, ids: Ids): Pick<RequestConte
   };
 }
 
-/** A routed request over a socket. */
 interface Routed {
   readonly incoming: IncomingMessage;
   /** Undefined for an upgrade. */
@@ -102,7 +100,6 @@ export interface InProcessCall {
   readonly body: string | undefined;
   /** Keyed by lower-case name. */
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** Undefined if nothing aborts the call. */
   readonly signal: AbortSignal | undefined;
 }
 

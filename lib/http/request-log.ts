@@ -25,7 +25,6 @@ interface Ports {
   readonly log: Log;
   readonly meter: Meter;
   readonly table: readonly Route[];
-  /** Receives every finished request. */
   readonly journal: ((request: LoggedRequest) => void) | undefined;
   /** Keeps the last hour; undefined without the dashboard, which shows it. */
   readonly recent: RecentRequests | undefined;

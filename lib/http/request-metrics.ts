@@ -25,7 +25,6 @@ export function createMeter() {
     get connectionsDropped() {
       return connectionsDropped;
     },
-    /** Called when a connection was closed to make room for a new one. */
     connectionDropped(): void {
       connectionsDropped += 1;
     },

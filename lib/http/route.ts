@@ -6,7 +6,6 @@ import { base, type RequestContext } from "./request-context.ts";
 /** Authenticates and counts a request for a route. If it is not allowed, throws or returns a `refusal`. */
 export type Access = (request: RequestContext) => Authentication | Promise<Authentication>;
 
-/** One row of the route table. */
 export interface Route {
   /** GET includes HEAD. `*` is any method without its own row for the path. `UPGRADE` is an upgrade request. */
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "*" | "UPGRADE";

@@ -30,7 +30,6 @@ interface Ports<Services> {
   readonly log: Log;
   readonly fairShares: FairShares;
   readonly longLists: LongLists;
-  /** Aborted when the service shuts down. */
   readonly closing: AbortSignal;
   /** Gets the body of each request. */
   readonly received: ((request: RequestContext, body: Uint8Array) => void) | undefined;

@@ -10,7 +10,6 @@ export class DatabaseError extends Error {
     this.name = "DatabaseError";
   }
 
-  /** Returns a DatabaseError as it is, and wraps any other error. */
   static from(path: string, error: unknown, remedy?: string): DatabaseError {
     return error instanceof DatabaseError ? error : new DatabaseError(path, describeError(error, remedy), error);
   }
@@ -36,7 +35,6 @@ export function describeError(error: unknown, remedy = "restore it from a backup
   return message;
 }
 
-/** Whether SQLite found damaged pages. */
 export const isDamage = (error: unknown): boolean => /^SQLITE_(CORRUPT|NOTADB)/.test(codeOf(error));
 
 /** Turns the 503 of an unreachable store into a DatabaseError: a retry would not help, so the operator has to act. */

@@ -13,7 +13,6 @@ export const databaseRule = "must be the path of a file, or a URL that begins wi
 export const isOtherUrl = (database: string): boolean =>
   /^(\w[\w+.-]*:\/\/|(file|sqlite3?):)/i.test(database) && !isPostgres(database);
 
-/** Whether this is the path of a missing file. */
 export const isMissing = (database: string): boolean => !isPostgres(database) && !existsSync(database);
 
 /** Makes a database safe to show: a URL loses its password and parameters, a path is unchanged. */

@@ -15,12 +15,10 @@ export function createDeferredWrites(ports: {
 }) {
   const { store, log, writes } = ports;
   let cancelTimer: (() => void) | undefined;
-  /** Cancels the scheduled flush. */
   const stop = (): void => {
     cancelTimer?.();
     cancelTimer = undefined;
   };
-  /** Writes everything now. */
   const flush = async (): Promise<void> => {
     stop();
     await store.transaction("rows", async (tx) => {

@@ -152,7 +152,6 @@ export interface OpenDatabase {
 export interface Images {
   /** Runs synchronous `work` between transactions, so that it sees only committed rows. */
   between<T>(work: () => T): Promise<T>;
-  /** The current rows as an image. */
   take(): Buffer;
   /** Replaces all rows with those of an image: in place for a file; in memory, by opening a new database. */
   replace(image: Buffer): OpenDatabase;

@@ -100,7 +100,6 @@ export function createPages<T extends Table>(
     }
   };
 
-  /** One page, as columns or as JSON. */
   const page = async <R>(form: Form, values: Values, { after: start, per_page }: Position): Promise<R[]> => {
     const scans = scansFor(values);
     const limit = per_page + 1;

@@ -43,11 +43,9 @@ export function migrations(): readonly Migration[] {
   return known;
 }
 
-/** Whether the database has no tables yet. */
 export const isNew = (database: Database): boolean =>
   database.prepare("select count(*) from sqlite_schema").pluck().get() === 0;
 
-/** Whether every migration was applied. */
 export const isCurrent = (database: Database): boolean =>
   database.pragma("user_version", { simple: true }) === migrations().length;
 

@@ -20,7 +20,6 @@ export type Reseal = (context: string, sealed: string) => string;
 interface SealedColumn {
   readonly table: keyof Tables;
   readonly column: string;
-  /** The new value of the column for this row. */
   again(row: Row, reseal: Reseal): string;
 }
 

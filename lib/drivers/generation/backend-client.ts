@@ -7,7 +7,6 @@ import type { Outbound } from "../outbound/outbound.ts";
 import type { GenerationWork, Progress } from "./contract.ts";
 import { isWhole, mediaTypeOf } from "./media-type.ts";
 
-/** The location and the time limit of a backend. */
 export interface BackendOptions {
   /** The base URL, such as `http://localhost:8080/v1`. */
   readonly url: string;
@@ -203,7 +202,6 @@ export function createBackendClient(options: BackendOptions, outbound: BackendNe
     refusalIn: (response: BackendResponse) =>
       v.is(errorBody, parseJson(response.bytes)) ? errorOf(response) : undefined,
 
-    /** Fetches the bytes of a reported file. */
     async fetchFile(
       { base64, url }: ReportedFile,
       kind: GenerationWork["kind"],

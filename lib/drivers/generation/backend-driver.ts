@@ -11,7 +11,6 @@ export type BackendSettings =
   | ({ readonly type: "openai" | "predictions" | "sdcpp" | "openrouter" } & OpenaiOptions)
   | ({ readonly type: "command" } & CommandOptions);
 
-/** Creates the driver for the backend's type. */
 export function backendDriver(settings: BackendSettings, outbound: BackendNetwork): GenerationDriver {
   switch (settings.type) {
     case "openai":

@@ -18,7 +18,6 @@ export interface CommandOptions {
   readonly command: readonly string[];
   /** Additional variables besides PATH, HOME, LANG and TMPDIR. Their values never appear in messages. */
   readonly env: Readonly<Record<string, string>>;
-  /** The time limit of one run. */
   readonly timeout_ms: number;
 }
 

@@ -17,7 +17,6 @@ export function sizeFor(
   return nearest ?? `${by16(width)}x${by16(height)}`;
 }
 
-/** The size as two numbers. */
 export function sidesFor(work: GenerationWork, sizes?: readonly string[]): { width: number; height: number } {
   const [width = work.width, height = work.height] = sizeFor(work, sizes).split("x").map(Number);
   return { width, height };

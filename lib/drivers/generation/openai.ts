@@ -12,7 +12,6 @@ import {
 import type { GenerationDriver } from "./contract.ts";
 import { sizeFor } from "./image-size.ts";
 
-/** The backend's settings for a model. */
 export interface BackendModel {
   /** The backend's name for the model; ours by default. */
   readonly model?: string | undefined;

@@ -1,6 +1,5 @@
 import addressparser from "nodemailer/lib/addressparser";
 
-/** Who a mail is from. */
 export interface Sender {
   /** Empty if there is only an address. */
   readonly name: string;

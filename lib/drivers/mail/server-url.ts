@@ -1,7 +1,6 @@
 import { parseUrl } from "../../kernel/text/url.ts";
 import { isLoopback } from "../outbound/address-policy.ts";
 
-/** The mail server from the option `mail.url`. */
 export interface MailServer {
   readonly host: string;
   readonly port: number;
@@ -21,7 +20,6 @@ const decoded = (text: string): string | undefined => {
   }
 };
 
-/** Parses a mail server URL; undefined if it is invalid. */
 export function parseMailServer(text: string): MailServer | undefined {
   // `URL` silently removes line breaks and tabs.
   const url = /^smtps?:\/\/[^\s\\]+$/.test(text) ? parseUrl(text) : undefined;

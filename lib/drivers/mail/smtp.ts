@@ -12,7 +12,6 @@ export interface SmtpSettings {
   readonly url: string;
   /** Allows connections without TLS and accepts every certificate. */
   readonly insecure?: boolean;
-  /** The time limit of a whole attempt, 30 s by default. */
   readonly timeout_ms?: number;
   /** PEM certificates to trust instead of Node's built-in ones. */
   readonly ca?: readonly string[];

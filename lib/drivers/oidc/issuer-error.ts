@@ -1,4 +1,3 @@
-/** The issuer did not answer. */
 export class SilentIssuer extends Error {
   override readonly name = "SilentIssuer";
 }
@@ -6,7 +5,6 @@ export class SilentIssuer extends Error {
 /** Why an issuer refused a sign-in, as a sentence for the person at the browser. `cause` is for the log. */
 export class IssuerError extends Error {
   override readonly name = "IssuerError";
-  /** The HTTP status of the error page. */
   readonly status: number;
   /** Whether the issuer refused this service, not the person. */
   readonly isOfClient: boolean;

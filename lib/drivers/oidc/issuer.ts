@@ -15,7 +15,6 @@ export interface SignInChecks {
   readonly redirect_uri: string;
 }
 
-/** The person's data from the issuer. */
 export interface Person {
   /** Undefined unless the issuer has verified it. */
   readonly email: string | undefined;
@@ -26,7 +25,6 @@ export interface IssuerOptions {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** The issuer's display name. */
   readonly name: string;
 }
 
@@ -37,7 +35,6 @@ const timeout_ms = milliseconds("10s");
 const max_bytes = 1_048_576;
 /** How long the issuer's metadata is cached. Its keys are fetched again when a token has a new key. */
 const discoveryLasts_ms = milliseconds("1h");
-/** The tolerated clock difference between the two machines. */
 const clockTolerance_s = 30;
 
 /** Loads the package. It is not a dependency, because few users need it. */

@@ -8,7 +8,6 @@ export type AddressChoice = (addresses: readonly string[]) => readonly string[] 
 /** The result of a delivery that was not sent because its address is public. */
 export const outside = failed("outside");
 
-/** All addresses, if each one is allowed. */
 export const allIf =
   (isOpen: (address: string) => boolean): AddressChoice =>
   (addresses) =>

@@ -12,9 +12,7 @@ export interface BackendRequest {
   readonly trustedOrigins: readonly string[];
   /** Whether a caller chose the host. If so, the mode decides which addresses are open, as for deliveries. */
   readonly isOfCaller?: boolean;
-  /** The maximum response size. */
   readonly max_bytes: number;
-  /** The time limit of the whole request. */
   readonly timeout_ms: number;
   readonly signal?: AbortSignal | undefined;
 }

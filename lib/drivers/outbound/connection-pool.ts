@@ -44,7 +44,6 @@ export function createConnectionPool(mode: "dev" | "start", ca: readonly string[
     /** A new connection per request, without TLS. */
     plain,
     secure,
-    /** A new connection per request to a backend. */
     forBackend: (isSecure: boolean): HttpAgent => (isSecure ? secure().backend : plain),
     close: () => opened?.keepAlive.destroy(),
   };

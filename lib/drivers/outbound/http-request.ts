@@ -20,7 +20,6 @@ const maxHeaderSize = 16 * 1024;
 /** How long writing the request may continue after its response has ended. */
 const writeTimeoutAfterResponse = "1s";
 
-/** One request to one checked address. */
 export interface HttpRequest {
   readonly method: "GET" | "HEAD" | "POST";
   readonly target: Target;

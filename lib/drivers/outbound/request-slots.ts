@@ -1,7 +1,6 @@
 /** Runs `work` once there is a slot for another request. `hasWaited` tells it whether it had to wait. */
 export type WithRequestSlot = <T>(work: (hasWaited: boolean) => Promise<T>) => Promise<T>;
 
-/** Slots for so many requests at a time. */
 export function createRequestSlots(count: number): WithRequestSlot {
   let free = count;
   const waiting: (() => void)[] = [];

@@ -6,7 +6,6 @@ import { milliseconds } from "../../kernel/text/duration.ts";
 /** The time limit of a whole request, from the lookup to the end of the response. A receiver has 10 seconds. */
 export const requestTimeout_ms = milliseconds("10s");
 
-/** The error of a request that timed out. */
 export const timeoutError = (ms: number) => `timeout after ${ms % 1000 === 0 ? `${ms / 1000} s` : `${ms} ms`}`;
 
 /**

@@ -11,7 +11,6 @@ const paintedEvery = 6;
 /** The most pixels painted per frame. Larger films are scaled up, because clouds and water are soft. */
 const maxPixels = 160_000;
 
-/** Paints and encodes a film, frame by frame. */
 export function renderFilm(order: PaintOrder): Promise<Uint8Array> {
   const { prompt, seed, width, height } = order;
   const scene = sceneOf(prompt, seed);

@@ -48,5 +48,4 @@ const jpeg = async (frame: Frame, media: Media): Promise<Uint8Array> =>
 const webp = async (frame: Frame, media: Media): Promise<Uint8Array> =>
   new Uint8Array(await (await webpEncoder())(picture(frame), webpSettings[media]));
 
-/** Each encodes a frame as a file. */
 export const imageEncoders = { png, jpeg, webp };

@@ -40,7 +40,6 @@ function gradientOf({ prompt, seed }: PaintOrder): readonly number[] {
   });
 }
 
-/** A frame in progress, one number per pixel. */
 interface Drawing {
   readonly pixels: Uint32Array;
   readonly width: number;

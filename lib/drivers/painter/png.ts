@@ -32,7 +32,6 @@ function filtered({ data, width, height }: Frame): Uint8Array {
   return rows;
 }
 
-/** Encodes a frame as PNG, 8 bits per channel. */
 export function png(frame: Frame): Uint8Array {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(frame.width, 0);

@@ -7,7 +7,6 @@ import { sceneOf } from "./scene.ts";
 import { lightenFrame } from "./snow-and-rain.ts";
 import { toneMap } from "./tone-mapping.ts";
 
-/** Renders the picture or film of an order in its format. */
 export async function render(order: Omit<WorkerOrder, "stopGuard">): Promise<Painted> {
   const { format, media } = order;
   const isFast = media === "fast";

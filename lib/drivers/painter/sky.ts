@@ -11,7 +11,6 @@ export interface Sky {
   /** The position of sun or moon, as fractions of the width and of the sky's height from the top. */
   readonly sunX: number;
   readonly sunY: number;
-  /** Whether sun or moon is visible. */
   readonly disc: boolean;
   /** How much of the sky the clouds cover, from 0 to 1. */
   readonly clouds: number;
@@ -23,7 +22,6 @@ export interface Sky {
   readonly aurora: boolean;
 }
 
-/** The sky that a prompt's hints describe. */
 export function skyOf(lighting: Lighting, random: Random, field: NoiseField, hints: PromptHints): Sky {
   const sunX = between(random, 0.18, 0.82);
   return {

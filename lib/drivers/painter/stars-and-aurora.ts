@@ -13,7 +13,6 @@ export interface Star {
   readonly phase: number;
 }
 
-/** A few bright and many faint stars. */
 export const starsOf = (random: Random, count: number): Star[] =>
   Array.from({ length: count }, () => ({
     x: random(),

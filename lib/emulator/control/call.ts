@@ -30,7 +30,6 @@ export interface ControlCall<Ports> {
   readonly body: Schema | undefined;
   /** 201 if it creates something. */
   readonly status: 200 | 201;
-  /** Returns a record or a list. */
   run(input: Input<unknown, unknown>, ports: Ports): Answer;
 }
 

@@ -59,7 +59,6 @@ const caughtAt = v.pipe(
   v.regex(/^[^\s/?#@\\^|<>%]{1,253}$/, "must be the name of an inbox or a host, such as shop or example.com"),
 );
 
-/** Deliveries and the inbox that receives them. */
 const receiverCalls = [
   call({
     id: "inbox.list",
@@ -127,7 +126,6 @@ const receiverCalls = [
   }),
 ];
 
-/** Mails and the invitations in them. */
 const mailCalls = [
   call({
     id: "mail.list",
@@ -198,7 +196,6 @@ function listCalls<S extends Schema>(
   ];
 }
 
-/** The outcome and the pace of simulated work. */
 const workCalls = [
   ...listCalls("scenarios", ({ scenarios }) => scenarios, {
     summary: "Add a scenario: the outcome of simulated work",
@@ -218,7 +215,6 @@ const workCalls = [
   }),
 ];
 
-/** The journal. */
 const journalCalls = [
   call({ method: "GET", path: "journal", query: journalQuery, run: ({ query }, { journal }) => journal.list(query) }),
 ];

@@ -74,7 +74,6 @@ async function bodyOf(request: RequestContext, schema: Schema, rules: Rules): Pr
   return check(schema, (bytes && parseBody(bytes, false)) ?? {}, rules);
 }
 
-/** Only pages of this address are allowed. */
 function refuseForeign(request: RequestContext): void {
   if (!isForeign(request, `http://${request.header("host")}`)) return;
   const origin = request.header("origin") ?? "other origins";

@@ -50,7 +50,6 @@ export const forkOptions = record({
 
 const call = callsWith<StatePorts>();
 
-/** Snapshots of the whole state and forks of it. */
 export const stateCalls: readonly ControlCall<StatePorts>[] = [
   call({
     id: "snapshots.list",

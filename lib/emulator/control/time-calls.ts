@@ -44,7 +44,6 @@ const show = ({ clock: { mode, speed, isFrozen, iso } }: TimePorts) => ({
   is_frozen: isFrozen,
 });
 
-/** The clock and the work that falls due. */
 export const timeCalls: readonly ControlCall<TimePorts>[] = [
   call({
     id: "clock.show",

@@ -15,7 +15,6 @@ interface Ports {
   readonly knowsHost: (host: string | undefined) => boolean;
   /** Reads the rate-limit window of the address without counting the request. */
   readonly look: (request: RequestContext) => Window;
-  /** Adds logging, metrics and journaling to a handler. */
   readonly logged: (handler: Handler) => Handler;
 }
 

@@ -45,7 +45,6 @@ const maxCaught = 1000;
 export const inboxOf = (url: string): string | undefined =>
   /^([^.]+)\.inbox\.test$/.exec(parseUrl(url)?.hostname ?? "")?.[1];
 
-/** The host of a URL, without its port. */
 export const hostOf = (url: string): string => hostPortOf(new URL(url)).host;
 
 export type Inbox = ReturnType<typeof createInbox>;

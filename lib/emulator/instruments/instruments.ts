@@ -134,7 +134,6 @@ export interface Instruments<Fork> {
   };
 }
 
-/** The ports of a running service state that the instruments work on. */
 interface Ports {
   readonly mode: "dev" | "start";
   readonly clock: Clock;

@@ -39,7 +39,6 @@ function dataOf(body: string): unknown {
   }
 }
 
-/** Records the deliveries that got a response. */
 export function createReceivedDeliveries(outbound: Outbound, clock: Clock) {
   let received: ReceivedDelivery[] = [];
   const waiting = new Set<() => void>();

@@ -6,7 +6,6 @@ import { noteArrival, yieldToEventLoop } from "../../kernel/node/event-loop.ts";
 
 export type Connections = ReturnType<typeof trackConnections>;
 
-/** Notified when connections are closed to make room. */
 export interface Crowd {
   readonly log: Pick<Log, "info" | "warn">;
   /** Called after a connection was closed to make room for a new one. */
@@ -216,7 +215,6 @@ export function trackConnections(
       responses.push({ response, begin });
       return isFirst;
     },
-    /** Whether responses have not ended yet. */
     isAnswering: (socket: Socket): boolean => (connectionOf(socket)?.responses.length ?? 0) > 0,
     /** The connection switches protocols. Until `keepOpen`, it counts as waiting for a request. */
     handedOver(socket: Socket): void {

@@ -11,7 +11,6 @@ import { codes, type Subscriber } from "./subscriber.ts";
 interface Ports<S> {
   readonly feed: ChangeFeed;
   readonly meter: Meter;
-  /** Aborted when the service shuts down or its state is replaced. */
   readonly closing: AbortSignal;
   readonly failed: (error: unknown) => void;
   readonly authenticator: Pick<Authenticator, "watch">;
@@ -44,7 +43,6 @@ export function createSubscribers<S extends Subscriber>(ports: Ports<S>) {
     if (send && !its.send(send)) its.send(miss, true);
   };
 
-  /** Runs while there are subscribers. */
   const start = () => {
     const unlisten = feed.listen(tell);
     const ping = () => {

@@ -4,7 +4,6 @@ import type { Answer } from "../answer.ts";
 import type { RequestContext } from "../request-context.ts";
 import { pairsOf } from "../send.ts";
 
-/** Whether a request is a WebSocket handshake. */
 export const isHandshake = ({ method, headers }: IncomingMessage): boolean =>
   method === "GET" &&
   headers["sec-websocket-version"] === "13" &&

@@ -28,7 +28,6 @@ interface Ports {
   readonly closing: AbortSignal;
   /** Declares path, scope and role. */
   readonly operation: Operation;
-  /** Whether pages of this origin may use `/v1`. */
   readonly allowsOrigin: (origin: string) => boolean;
 }
 

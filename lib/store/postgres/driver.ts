@@ -127,7 +127,6 @@ const settings = {
   counters: { synchronous_commit: "off" },
 };
 
-/** Options of a connection, with its session settings. */
 export interface SessionConfig extends ClientConfig {
   readonly session: Readonly<Record<string, string | number>>;
 }
@@ -158,7 +157,6 @@ export type Statements = ReturnType<typeof createStatements>;
 export function createStatements() {
   const names = new Map<string, string | undefined>();
   return {
-    /** A query for `pg`. */
     query(text: string, values: readonly unknown[]): QueryConfig {
       if (!names.has(text)) names.set(text, names.size < maxNamed ? `s${names.size}` : undefined);
       return { name: names.get(text), text, values: values.map(storable) };

@@ -150,6 +150,5 @@ export async function createPostgresEngine(driver: Driver, url: string, link: Li
   return { engine, cluster };
 }
 
-/** The result of the last of several statements. */
 const lastOf = (results: QueryResult | readonly QueryResult[]): QueryResult =>
   Array.isArray(results) ? results.at(-1) : (results as QueryResult);

@@ -21,7 +21,6 @@ export interface Inspected {
   readonly folder: string | undefined;
   /** Whether a server may migrate the schema when it starts. */
   readonly mayMigrate: boolean;
-  /** This machine's clock. */
   readonly now: () => number;
 }
 

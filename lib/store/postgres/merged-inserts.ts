@@ -50,7 +50,6 @@ export function createInserts(send: (text: string, values: readonly unknown[]) =
     beginMember() {
       reached = 0;
     },
-    /** Sends all rows. */
     flush,
     /** Drops what a transaction left that was rolled back. */
     drop() {

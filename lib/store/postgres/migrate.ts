@@ -29,7 +29,6 @@ export async function checkServer(client: Client, { isWritten = true } = {}): Pr
 /** Makes PostgreSQL compare text by bytes, as SQLite does. Other collations depend on the machine. */
 const portable = (sql: string) => sql.replaceAll(/\bTEXT\b/g, 'TEXT COLLATE "C"');
 
-/** The tables and indexes in the user's current schema. */
 async function namesIn(client: Client): Promise<string[]> {
   const { rows } = await client.query(
     "select relname from pg_class where relnamespace = current_schema()::regnamespace and relkind in ('r', 'i')",

@@ -19,7 +19,6 @@ const statementOf = (run: Run, { mayWrite }: StatementUse = {}): Statement => ({
   send: (parameters) => run(parameters, true),
 });
 
-/** Runs statements on a pool. */
 export const connectionOf = (runner: Runner, statements: Statements): Connection => ({
   statement: (text) => statementOf((parameters) => runner.query(statements.query(text, parameters))),
 });
@@ -53,7 +52,6 @@ function sharing(text: string, read: Statement, shared: () => Open["shared"]): S
   };
 }
 
-/** Locks limits for the open transaction. */
 const lockingLimits =
   (query: (text: string) => Promise<QueryResult>, open: () => Open): NonNullable<Connection["lockLimit"]> =>
   async (limit) => {
@@ -66,7 +64,6 @@ const lockingLimits =
     throw own.failure;
   };
 
-/** Sends statements of the open transaction. */
 function sendingOn(client: Client, open: () => Open) {
   const ask = client.query.bind(client) as Ask;
   return {

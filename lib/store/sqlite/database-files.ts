@@ -16,7 +16,6 @@ import { createSqliteEngine, type DatabaseFile, type SqliteEngine } from "./engi
 
 interface OpenSqlite extends OpenDatabase {
   readonly engine: SqliteEngine;
-  /** The connection that the engine uses. */
   readonly database: Database;
 }
 
@@ -164,7 +163,6 @@ function fromFile(
   return opened;
 }
 
-/** Throws a DatabaseError if the path is a folder. */
 export function refuseFolder(path: string, named = path): void {
   if (existsSync(path) && statSync(path).isDirectory())
     throw new DatabaseError(named, `it is a folder; name a file in it, such as ${join(named, "svc.db")}`);

@@ -184,7 +184,6 @@ export function createGroupCommit(
   };
 
   return {
-    /** Queues a transaction for the next group. */
     add: <T>(work: () => Promise<T>): Promise<T> =>
       new Promise((resolve, reject) => {
         queue.push({ work, resolve: resolve as (value: unknown) => void, reject });

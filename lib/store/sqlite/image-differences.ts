@@ -73,7 +73,6 @@ function orderOf(one: Row | undefined, other: Row | undefined, key: readonly str
   return 0;
 }
 
-/** The records that differ between two images of one service. */
 export function differencesOf(before: Buffer, after: Buffer): Differences {
   const [from, to] = [openRaw(before), openRaw(after)];
   const counts: Record<string, { added: number; changed: number; removed: number }> = {};

@@ -91,7 +91,6 @@ export function createRecovery({ path, reserve, usedReserve, reopen, tryWriting 
       else if (!hasReserve) refillLater();
       return hasReserve || usedReserve;
     },
-    /** Called when the file is closed for good. */
     end(): void {
       ended = true;
       cancelTimer();

@@ -14,7 +14,6 @@ const alarming = 64 * megabyte;
 
 export type LogKeeper = ReturnType<typeof createLogKeeper>;
 
-/** The size of the log in bytes. */
 export const logSize = (path: string): number => statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
 
 /**

@@ -32,7 +32,6 @@ export interface CopyResult {
 }
 
 interface Settings {
-  /** Whether existing files may be replaced. */
   readonly force: boolean;
   readonly report?: Report;
 }

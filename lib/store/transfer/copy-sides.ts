@@ -11,7 +11,6 @@ export interface Side {
 
 /** The database to copy from. All reads see one snapshot. */
 export interface Source extends Side {
-  /** The name to show in messages. */
   readonly shown: string;
   close(): Promise<void>;
 }

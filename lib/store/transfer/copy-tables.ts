@@ -5,7 +5,6 @@ import { openMemory } from "../sqlite/database-files.ts";
 export interface Table {
   readonly name: string;
   readonly columns: readonly string[];
-  /** The columns of its primary key. */
   readonly key: readonly string[];
 }
 

@@ -4,7 +4,6 @@ import { DatabaseError } from "../database-error.ts";
 import { type Filled, type Side, type Source, settingOf, type Target, vaultOf } from "./copy-sides.ts";
 import { type Ask, lineOf, pagesOf, tablesInOrder } from "./copy-tables.ts";
 
-/** The progress of a copy, to show to the operator. */
 export interface Progress {
   /** `remove` clears an unfinished earlier copy from the target. */
   readonly step: "remove" | "copy" | "compare";
