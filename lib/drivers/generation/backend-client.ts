@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { AbortController, TextDecoder } from "../../kernel/node/web.ts";
+import { TextDecoder } from "../../kernel/node/web.ts";
 import { milliseconds } from "../../kernel/text/duration.ts";
 import { parseUrl } from "../../kernel/text/url.ts";
 import type { BackendResponse } from "../outbound/backend-request.ts";
@@ -86,8 +86,8 @@ export function parseJson(bytes: Uint8Array): unknown {
 }
 
 /** The wait before a retry: the backend's `Retry-After`, within limits. */
-export const againAfter = ({ retry_after_ms }: BackendResponse, otherwise: number = retryAfter.default): number =>
-  Math.min(retryAfter.max, Math.max(retryAfter.min, retry_after_ms ?? otherwise));
+export const againAfter = ({ retry_after_ms = retryAfter.default }: BackendResponse): number =>
+  Math.min(retryAfter.max, Math.max(retryAfter.min, retry_after_ms));
 
 /** Redirects to a file are followed only to origins where files may be. */
 const maxRedirects = 3;
@@ -215,19 +215,11 @@ export function createBackendClient(options: BackendOptions, outbound: BackendNe
   };
 }
 
-/** The running requests by generation. A cancel aborts them. */
-export function createAborts() {
-  const running = new Map<string, AbortController>();
-  return {
-    async run<T>({ generation_id }: GenerationWork, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-      const control = new AbortController();
-      running.set(generation_id, control);
-      try {
-        return await work(control.signal);
-      } finally {
-        running.delete(generation_id);
-      }
-    },
-    abort: ({ generation_id }: GenerationWork) => running.get(generation_id)?.abort("cancelled"),
-  };
+/** The latest progress in the output of a program, as `40%` or `8/20`. */
+export function progressIn(text: string): number | undefined {
+  const [, percent, part, whole] =
+    [...text.slice(-4096).matchAll(/(?<![\d./])(?:(100|\d{1,2})%|(\d{1,6})\/(\d{1,6})(?![\d/]))/g)].at(-1) ?? [];
+  if (percent !== undefined) return Number(percent) / 100;
+  const share = Number(part) / Number(whole);
+  return share >= 0 && share <= 1 ? share : undefined;
 }

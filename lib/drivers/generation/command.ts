@@ -7,7 +7,7 @@ import { type Child, type Ending, startChild } from "../../kernel/node/child-pro
 import { killProcessesIn } from "../../kernel/node/process-table.ts";
 import { hideValues } from "../../kernel/secrets/secret-values.ts";
 import { formatDuration } from "../../kernel/text/duration.ts";
-import { checkFile, failed, maxFile } from "./backend-client.ts";
+import { checkFile, failed, maxFile, progressIn } from "./backend-client.ts";
 import type { GenerationDriver, GenerationWork, Progress } from "./contract.ts";
 
 export interface CommandOptions {
@@ -41,15 +41,6 @@ export function argumentsOf(command: readonly string[], work: GenerationWork, ou
     output,
   };
   return command.map((argument) => argument.replace(/\{(\w+)\}/g, (given, name: string) => values[name] ?? given));
-}
-
-/** The latest progress that a program printed, as `40%` or `8/20`. */
-function progressIn(text: string): number | undefined {
-  const [, percent, part, whole] =
-    [...text.matchAll(/(?<![\d./])(?:(100|\d{1,2})%|(\d{1,6})\/(\d{1,6})(?![\d/]))/g)].at(-1) ?? [];
-  if (percent !== undefined) return Number(percent) / 100;
-  const share = Number(part) / Number(whole);
-  return share >= 0 && share <= 1 ? share : undefined;
 }
 
 /** Reads the program's output file. It follows no links and reads no more than the limit. */

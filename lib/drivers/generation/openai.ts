@@ -1,16 +1,8 @@
 import * as v from "valibot";
-import {
-  type BackendNetwork,
-  type BackendOptions,
-  createAborts,
-  createBackendClient,
-  failed,
-  parseJson,
-  usage,
-  withCost,
-} from "./backend-client.ts";
-import type { GenerationDriver } from "./contract.ts";
+import { type BackendNetwork, type BackendOptions, usage } from "./backend-client.ts";
+import type { GenerationDriver, GenerationWork } from "./contract.ts";
 import { sizeFor } from "./image-size.ts";
+import { polledJobs, type ReportedJob } from "./polled-jobs.ts";
 
 export interface BackendModel {
   /** The backend's name for the model; ours by default. */
@@ -30,49 +22,38 @@ export interface OpenaiOptions extends BackendOptions {
 }
 
 const images = v.object({
-  data: v.pipe(
-    v.array(v.object({ b64_json: v.optional(v.nullable(v.string())), url: v.optional(v.nullable(v.string())) })),
-    v.minLength(1),
-  ),
+  data: v.array(v.object({ b64_json: v.nullish(v.string()), url: v.nullish(v.string()) })),
   usage,
 });
+
+/** The image in a response; undefined for another form. */
+export function readImages(body: unknown): ReportedJob | undefined {
+  const { success, output } = v.safeParse(images, body);
+  if (!success) return undefined;
+  const [first] = output.data;
+  const file = first?.b64_json || first?.url ? { base64: first.b64_json, url: first.url } : undefined;
+  return { state: "done", file, cost_usd: output.usage?.cost ?? null };
+}
 
 /** sd-server reads parameters from the prompt. Only the operator may set them, not a caller. */
 export const withoutArguments = (prompt: string) => prompt.replace(/<\/?sd_cpp_extra_args>/gi, " ");
 
 /**
  * Images from the OpenAI images API, which LocalAI, vLLM-Omni, stable-diffusion.cpp and many gateways offer. The
- * response arrives when the image is done, so there is no handle. A repeated request after a crash has the same
- * `Idempotency-Key`: the generation's id. A file keeps the backend's format.
+ * response arrives when the image is done. A repeated request after a crash has the same `Idempotency-Key`: the
+ * generation's id. A file keeps the backend's format.
  */
 export function openaiImages(options: OpenaiOptions, outbound: BackendNetwork): GenerationDriver {
-  const client = createBackendClient(options, outbound);
-  const requests = createAborts();
-  return {
-    delay: () => 0,
-    submit: (work) =>
-      requests.run(work, async (signal) => {
-        const { model = work.model, sizes, extra = {} } = options.models[work.model] ?? {};
-        const prompt = withoutArguments(work.prompt);
-        const body = { model, prompt, n: 1, size: sizeFor(work, sizes), response_format: "b64_json", ...extra };
-        const response = await client.post("/images/generations", body, {
-          idempotencyKey: work.generation_id,
-          signal,
-        });
-        const retry = client.retryBusy(response, work);
-        if (retry) return retry;
-        if (response.error !== null || response.status !== 200) return client.errorOf(response);
-        const { success, output } = v.safeParse(images, parseJson(response.bytes));
-        const [first] = success ? output.data : [];
-        const cost_usd = success ? (output.usage?.cost ?? null) : null;
-        if (first?.b64_json || first?.url) {
-          const file = await client.fetchFile({ base64: first.b64_json, url: first.url }, "image", signal);
-          return file.state === "done" ? { ...file, cost_usd } : withCost(file, cost_usd);
-        }
-        const nothing = failed("backend_failed", "the backend's response has neither b64_json nor url");
-        return withCost(client.refusalIn(response) ?? nothing, cost_usd);
-      }),
-    poll: async () => failed("backend_failed", "this backend has no handles to poll"),
-    cancel: async (work) => requests.abort(work),
+  const protocol = {
+    order(work: GenerationWork) {
+      const { model = work.model, sizes, extra = {} } = options.models[work.model] ?? {};
+      const common = { model, prompt: withoutArguments(work.prompt), n: 1, size: sizeFor(work, sizes) };
+      return { path: "/images/generations", body: { ...common, response_format: "b64_json", ...extra } };
+    },
+    read: readImages,
+    nothing: "the backend's response has neither b64_json nor url",
+    // Never asked: there are no jobs.
+    jobPath: (id: string) => `/images/${id}`,
   };
+  return polledJobs(protocol, options, outbound);
 }

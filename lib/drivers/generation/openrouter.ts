@@ -1,13 +1,9 @@
 import * as v from "valibot";
 import { type BackendNetwork, usage } from "./backend-client.ts";
 import type { GenerationDriver, GenerationWork } from "./contract.ts";
-import type { OpenaiOptions } from "./openai.ts";
+import { type OpenaiOptions, readImages } from "./openai.ts";
 import { polledJobs, type ReportedJob } from "./polled-jobs.ts";
 
-const images = v.object({
-  data: v.array(v.object({ b64_json: v.nullish(v.string()), url: v.nullish(v.string()) })),
-  usage,
-});
 const video = v.object({
   id: v.string(),
   status: v.string(),
@@ -36,14 +32,6 @@ export function openrouter(options: OpenaiOptions, outbound: BackendNetwork): Ge
     jobPath: (id: string) => `/videos/${id}`,
   };
   return polledJobs(protocol, options, outbound);
-}
-
-function readImages(body: unknown): ReportedJob | undefined {
-  const { success, output } = v.safeParse(images, body);
-  if (!success) return undefined;
-  const [first] = output.data;
-  const file = first?.b64_json || first?.url ? { base64: first.b64_json, url: first.url } : undefined;
-  return { state: "done", file, cost_usd: output.usage?.cost ?? null };
 }
 
 function readVideo(body: unknown): ReportedJob | undefined {

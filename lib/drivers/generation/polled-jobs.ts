@@ -1,10 +1,10 @@
+import { AbortController } from "../../kernel/node/web.ts";
 import { formatDuration, milliseconds } from "../../kernel/text/duration.ts";
 import type { BackendResponse } from "../outbound/backend-request.ts";
 import {
   againAfter,
   type BackendNetwork,
   type BackendOptions,
-  createAborts,
   createBackendClient,
   type Fetched,
   failed,
@@ -35,6 +35,8 @@ export interface JobProtocol {
   jobPath(id: string): string;
   /** Undefined if the backend cannot cancel. Its jobs then run to their end. */
   cancelPath?(id: string): string;
+  /** The failure if a response has no file, or an unknown form. */
+  readonly nothing?: string;
   /** The response statuses that mean: not accepted, no capacity. */
   readonly busyStatuses?: readonly number[];
 }
@@ -54,7 +56,7 @@ const questionTimeout_ms = milliseconds("60s");
  */
 export function polledJobs(protocol: JobProtocol, options: BackendOptions, outbound: BackendNetwork): GenerationDriver {
   const client = createBackendClient(options, outbound);
-  const requests = createAborts();
+  const { run, abort } = createAborts();
 
   const cancelJob = async (id: string) => {
     if (!protocol.cancelPath || !isIdentifier(id)) return;
@@ -72,7 +74,7 @@ export function polledJobs(protocol: JobProtocol, options: BackendOptions, outbo
   const take = async (work: GenerationWork, response: BackendResponse, handle: string | null): Promise<Progress> => {
     const job = protocol.read(parseJson(response.bytes), work);
     if (job === undefined) {
-      const trouble = client.refusalIn(response) ?? failed("backend_failed", unreadable);
+      const trouble = client.refusalIn(response) ?? failed("backend_failed", protocol.nothing ?? unreadable);
       return handle === null ? trouble : askAgain(work, handle, pauseAfter(work.elapsed_ms), trouble.message);
     }
     if (job.state === "failed") return withCost(failed("backend_failed", client.withoutKey(job.message)), job.cost_usd);
@@ -83,8 +85,9 @@ export function polledJobs(protocol: JobProtocol, options: BackendOptions, outbo
       return again.state === "running" && job.progress !== undefined ? { ...again, progress: job.progress } : again;
     }
     const file: Fetched = job.file
-      ? await requests.run(work, (signal) => client.fetchFile(job.file ?? {}, work.kind, signal))
-      : failed("backend_failed", "the backend finished without a file");
+      ? await run(work, (signal) => client.fetchFile(job.file ?? {}, work.kind, signal))
+      : (client.refusalIn(response) ??
+        failed("backend_failed", protocol.nothing ?? "the backend finished without a file"));
     if (file.state === "done") return { ...file, cost_usd: job.cost_usd };
     const id = handle ?? job.id ?? "";
     if (file.state === "failed" && file.again_ms !== undefined && isIdentifier(id))
@@ -98,7 +101,7 @@ export function polledJobs(protocol: JobProtocol, options: BackendOptions, outbo
     async submit(work) {
       const { path, body } = protocol.order(work);
       const idempotencyKey = work.generation_id;
-      const response = await requests.run(work, (signal) => client.post(path, body, { idempotencyKey, signal }));
+      const response = await run(work, (signal) => client.post(path, body, { idempotencyKey, signal }));
       const retry = client.retryBusy(response, work, protocol.busyStatuses);
       if (retry) return retry;
       const isAccepted = response.status === 200 || response.status === 201 || response.status === 202;
@@ -116,8 +119,21 @@ export function polledJobs(protocol: JobProtocol, options: BackendOptions, outbo
     },
 
     async cancel(work, handle) {
-      requests.abort(work);
+      abort(work);
       if (handle !== null) await cancelJob(handle);
     },
+  };
+}
+
+/** The running requests by generation. A cancel aborts them. */
+function createAborts() {
+  const running = new Map<string, AbortController>();
+  return {
+    async run<T>({ generation_id }: GenerationWork, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+      const control = new AbortController();
+      running.set(generation_id, control);
+      return work(control.signal).finally(() => running.delete(generation_id));
+    },
+    abort: ({ generation_id }: GenerationWork) => running.get(generation_id)?.abort("cancelled"),
   };
 }
