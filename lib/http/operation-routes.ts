@@ -1,7 +1,7 @@
 import { Problem } from "../kernel/errors.ts";
 import { authorize, type Operation } from "../kernel/operation.ts";
 import type { Authenticator } from "./authenticate.ts";
-import { base, type RequestContext } from "./request-context.ts";
+import { base } from "./request-context.ts";
 import { type Route, unnamed, withOtherMethods } from "./route.ts";
 import type { RunOperation } from "./run-operation.ts";
 
@@ -39,22 +39,10 @@ export function operationRoutes<Services>({
     path: `${prefix}/**`,
     name: unnamed,
     access: byKey,
-    answer() {
-      throw new Problem("not_found", "this path does not exist");
+    answer({ path }) {
+      const hint = path.endsWith("/") ? "; leave out the slash at its end" : "";
+      throw new Problem("not_found", `this path does not exist${hint}`);
     },
   };
-  return [...withOtherMethods(rows, byKey), unknown].map((route) => refusingSlash(route, authenticator));
+  return [...withOtherMethods(rows, byKey), unknown];
 }
-
-const hasSlash = ({ path }: RequestContext) => path.endsWith("/");
-
-/** Explains to callers with a key why a path with a trailing slash does not exist. */
-const refusingSlash = (route: Route, { byKey }: Pick<Authenticator, "byKey">): Route => ({
-  ...route,
-  takesSlash: true,
-  access: (request) => (hasSlash(request) ? byKey(request) : route.access(request)),
-  answer(request: RequestContext, authentication) {
-    if (hasSlash(request)) throw new Problem("not_found", "this path does not exist; leave out the slash at its end");
-    return route.answer(request, authentication);
-  },
-});
