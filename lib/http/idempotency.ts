@@ -2,8 +2,9 @@ import { createHash } from "node:crypto";
 import { type Clock, isoOf } from "../kernel/clock.ts";
 import { Problem } from "../kernel/errors.ts";
 import { createLines } from "../kernel/node/event-loop.ts";
+import type { Caller } from "../kernel/operation.ts";
 import { milliseconds } from "../kernel/text/duration.ts";
-import type { OrganizationScope, Tx } from "../kernel/transaction-hooks.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Encryption } from "../store/encryption.ts";
 import { indexText } from "../store/index-text.ts";
 import { contextOf } from "../store/sealed-columns.ts";
@@ -21,11 +22,16 @@ interface IdempotencyKey {
   readonly name: string;
 }
 
-interface AnswerStore {
-  /** Stores the answer in the transaction of the work. */
-  within(tx: Tx, answer: Answer): Promise<void>;
-  /** Stores the answer in a transaction of its own, which the hooks of `scope` may still refuse. */
-  alone(answer: Answer, scope: OrganizationScope): Promise<Answer>;
+/** One request with an idempotency key. */
+interface Once {
+  readonly key: IdempotencyKey;
+  readonly bytes: Buffer;
+  readonly caller: Caller;
+  /** The caller without an audit entry, for storing the answer of a refused change. */
+  readonly plain: Caller;
+  run(by: Caller): Promise<unknown>;
+  write(result: unknown): Answer | Promise<Answer>;
+  refuse(problem: Problem): Answer;
 }
 
 /** Another process has answered the same request meanwhile, so this transaction is rolled back. */
@@ -76,23 +82,46 @@ export function createIdempotency(ports: { store: Store; clock: Clock; encryptio
       });
   };
 
+  /**
+   * Runs an operation and stores its answer, in the transaction of the work if it has one: otherwise a crash in between
+   * would repeat the work. A rollback that waits answers later, with another state; its repetitions get the stored one.
+   * 404 and 409 are stored too.
+   */
+  const runAndStore = async ({ key, caller, plain, run, write, refuse }: Once, body_hash: string): Promise<Answer> => {
+    const storeAlone = async (answer: Answer, scope: Caller) => {
+      await store.transaction(scope, (tx) => save(tx, key, body_hash, answer));
+      return answer;
+    };
+    let stored: { readonly made: unknown; readonly answer: Answer } | undefined;
+    try {
+      const after = async (tx: Tx, organization_id: string, made: unknown) => {
+        await caller.hooks?.after?.(tx, organization_id, made);
+        const answer = await write(made);
+        await save(tx, key, body_hash, answer);
+        stored = { made, answer };
+      };
+      const { prefetch, before } = caller.hooks ?? {};
+      const result = await run({ ...caller, hooks: { prefetch, before, after } });
+      if (stored) return stored.made === result ? stored.answer : await write(result);
+      return await storeAlone(await write(result), caller);
+    } catch (error) {
+      if (stored) throw error;
+      if (!(error instanceof Problem) || (error.status !== 404 && error.status !== 409)) throw error;
+      return storeAlone(refuse(error), plain);
+    }
+  };
+
   return {
     isName: (name: string): boolean => name.length >= 1 && name.length <= 255,
 
     /** Runs the work once. A concurrent request with the same key waits for the first one and replays its answer. */
-    async once(given: IdempotencyKey, body: Buffer, work: (store: AnswerStore) => Promise<Answer>): Promise<Answer> {
-      const key = { ...given, path: indexText(given.path) };
+    once(given: Once): Promise<Answer> {
+      const key = { ...given.key, path: indexText(given.key.path) };
       return inLine(placeOf(key), async () => {
-        const body_hash = createHash("sha256").update(body).digest("hex");
+        const body_hash = createHash("sha256").update(given.bytes).digest("hex");
         const first = await replay(key, body_hash);
         if (first) return first;
-        return await work({
-          within: (tx, answer) => save(tx, key, body_hash, answer),
-          async alone(answer, scope) {
-            await store.transaction(scope, (tx) => save(tx, key, body_hash, answer));
-            return answer;
-          },
-        }).catch(async (error) => {
+        return await runAndStore({ ...given, key }, body_hash).catch(async (error) => {
           const answer = error instanceof AnsweredElsewhere ? await replay(key, body_hash) : undefined;
           if (answer) return answer;
           throw error;

@@ -1,9 +1,8 @@
-import { invalid, Problem } from "../kernel/errors.ts";
+import { invalid, type Problem } from "../kernel/errors.ts";
 import type { Log } from "../kernel/log.ts";
 import { Stream } from "../kernel/node/stream.ts";
 import { type Caller, execute, type Operation } from "../kernel/operation.ts";
 import { LongList, readWhole } from "../kernel/page.ts";
-import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Rules } from "../kernel/validation.ts";
 import { type Answer, longLengthOf, type Writer } from "./answer.ts";
 import type { Audit } from "./audited.ts";
@@ -88,7 +87,7 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
       const key = { api_key_id: caller.key_id, path: request.path, name };
       const write = (result: unknown) => writer.answer(operation, result, request.id);
       const refuse = (problem: Problem) => writer.problem(problem, request.id);
-      return await runOnce(idempotency, { key, bytes, caller, plain, run, write, refuse }).finally(end);
+      return await idempotency.once({ key, bytes, caller, plain, run, write, refuse }).finally(end);
     }
 
     const by = { request_id: request.id, organization_id, user_id };
@@ -128,42 +127,3 @@ const metered = ({ signal, end }: Pick<Cancellation, "signal" | "end">, closed: 
     end();
   },
 });
-
-/** One request with an idempotency key. */
-interface Once {
-  readonly key: Parameters<Idempotency["once"]>[0];
-  readonly bytes: Buffer;
-  readonly caller: Caller;
-  /** The caller without an audit entry, for storing the answer of a refused change. */
-  readonly plain: Caller;
-  run(by: Caller): Promise<unknown>;
-  write(result: unknown): Answer | Promise<Answer>;
-  refuse(problem: Problem): Answer;
-}
-
-/**
- * Runs an operation once for its idempotency key. If the work has a transaction, that transaction also stores the
- * answer: otherwise a crash in between would repeat the work. A rollback that waits answers later, with another state;
- * its repetitions get the stored one. 404 and 409 are stored too.
- */
-function runOnce(idempotency: Idempotency, { key, bytes, caller, plain, run, write, refuse }: Once): Promise<Answer> {
-  return idempotency.once(key, bytes, async (store) => {
-    let stored: { readonly made: unknown; readonly answer: Answer } | undefined;
-    try {
-      const after = async (tx: Tx, organization_id: string, made: unknown) => {
-        await caller.hooks?.after?.(tx, organization_id, made);
-        const answer = await write(made);
-        await store.within(tx, answer);
-        stored = { made, answer };
-      };
-      const { prefetch, before } = caller.hooks ?? {};
-      const result = await run({ ...caller, hooks: { prefetch, before, after } });
-      if (stored) return stored.made === result ? stored.answer : await write(result);
-      return await store.alone(await write(result), caller);
-    } catch (error) {
-      if (stored) throw error;
-      if (!(error instanceof Problem) || (error.status !== 404 && error.status !== 409)) throw error;
-      return store.alone(refuse(error), plain);
-    }
-  });
-}
