@@ -41,15 +41,22 @@ export const askOf =
   async (text, values = []) =>
     (await client.query(text, [...values])).rows as Row[];
 
+/** The number of applied migrations; 0 if there are no tables. */
+export async function schemaOf(ask: Ask): Promise<number> {
+  const [table] = await ask("select (to_regclass('migrations') is not null)::text as made");
+  if (table?.["made"] !== "true") return 0;
+  const [row] = await ask("select count(*) as applied from migrations");
+  return Number(row?.["applied"]);
+}
+
 /** Creates or migrates the tables. Servers may be running. */
 export const migrateUrl = (url: string): Promise<Migrated> =>
   onPostgres(url, { readOnly: false }, async (client) => {
     await checkServer(client);
     await shareCopyLock(client);
     const ask = askOf(client);
-    const [table] = await ask("select to_regclass('migrations') is not null as made");
-    const [before] = table?.["made"] ? await ask("select count(*) as applied from migrations") : [];
+    const from = await schemaOf(ask);
     await migratePostgres(client, { mayChange: true });
     await client.end();
-    return { from: Number(before?.["applied"] ?? 0), to: migrations().length };
+    return { from, to: migrations().length };
   });

@@ -8,7 +8,7 @@ import { copySetting, unfinished } from "../transfer/copy-mark.ts";
 import { filesOf } from "../transfer/copy-postgres.ts";
 import { settingOf } from "../transfer/copy-sides.ts";
 import type { Ask, Row } from "../transfer/copy-tables.ts";
-import { askOf } from "./command-connection.ts";
+import { askOf, schemaOf } from "./command-connection.ts";
 import { checkServer, migratePostgres } from "./migrate.ts";
 
 /** The input of the checks of `svc-server doctor`. */
@@ -33,12 +33,6 @@ const olderTables = "not checked, because the tables are of an older version; th
 const megabyte = 1_048_576;
 /** The largest accepted clock difference. Links and keys expire by the clock. */
 const maxAhead_ms = 5_000;
-
-/** The number of applied migrations; 0 if there are no tables. */
-async function schemaOf(ask: Ask): Promise<number> {
-  const { made } = await one(ask, "select (to_regclass('migrations') is not null)::text as made");
-  return made === "true" ? Number((await one(ask, "select count(*) as applied from migrations"))["applied"]) : 0;
-}
 
 /** Each check returns what it found, or throws an error that says how to fix it. */
 export const postgresChecks: Readonly<Record<string, (at: Inspected) => Promise<string>>> = {
