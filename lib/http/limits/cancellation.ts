@@ -3,23 +3,7 @@ import { AbortController } from "../../kernel/node/web.ts";
 import type { RequestContext } from "../request-context.ts";
 import { hold } from "./connections.ts";
 
-/** Cancels long work: a waiting request, or a stream. */
-export interface Cancellation {
-  /**
-   * Aborted when the client disconnects, when its key is revoked, or when the service shuts down. In the last two
-   * cases, the reason is a Problem.
-   */
-  readonly signal: AbortSignal;
-  /**
-   * Counts the connection for an organization, from the first call to the end, and returns the signal. If the
-   * organization has too many, this aborts the signal with a Problem `rate_limited`.
-   */
-  count(organization_id: string): AbortSignal;
-  /** Throws that Problem. */
-  check(): void;
-  /** Called when the work has ended: aborts the signal and stops watching. */
-  end(): void;
-}
+export type Cancellation = ReturnType<typeof cancellationOf>;
 
 /** Calls `lost` when a key stops being valid. Returns the function that stops watching. */
 export type WatchKey = (token: string, lost: () => void) => () => void;
@@ -40,15 +24,15 @@ const tooMany = () =>
   });
 
 /**
- * The cancellation of a request. From the first look at the signal on, it watches the client, the key (with `watch`)
- * and `closing`, the signal of the service, whose reason is a Problem; without it, a shutdown lets the work end within
- * its grace.
+ * Cancels long work: a waiting request, or a stream. From the first look at the signal on, it watches the client, the
+ * key (with `watch`) and `closing`, the signal of the service, whose reason is a Problem; without it, a shutdown lets
+ * the work end within its grace.
  */
 export function cancellationOf(
   request: RequestContext,
   closing: AbortSignal | undefined,
   watch: (lost: () => void) => () => void,
-): Cancellation {
+) {
   let control: AbortController | undefined;
   let unwatch = () => {};
   let release: (() => void) | undefined;
@@ -65,10 +49,18 @@ export function cancellationOf(
     return begun.signal;
   };
   return {
-    get signal() {
+    /**
+     * Aborted when the client disconnects, when its key is revoked, or when the service shuts down. In the last two
+     * cases, the reason is a Problem.
+     */
+    get signal(): AbortSignal {
       return signalOf();
     },
-    count(organization_id) {
+    /**
+     * Counts the connection for an organization, from the first call to the end, and returns the signal. If the
+     * organization has too many, this aborts the signal with a Problem `rate_limited`.
+     */
+    count(organization_id: string): AbortSignal {
       const signal = signalOf();
       // Calls in process have no connection, and callers without a key no organization.
       if (signal.aborted || release || !request.incoming || organization_id === "") return signal;
@@ -76,12 +68,14 @@ export function cancellationOf(
       if (!release) control?.abort(tooMany());
       return signal;
     },
-    end() {
+    /** Called when the work has ended: aborts the signal and stops watching. */
+    end(): void {
       control?.abort();
       release?.();
       unwatch();
     },
-    check() {
+    /** Throws the Problem of `count`. */
+    check(): void {
       const reason: unknown = control?.signal.reason;
       if (reason instanceof Problem && reason.code === "rate_limited") throw reason;
     },
