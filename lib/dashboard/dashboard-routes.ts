@@ -58,7 +58,7 @@ const metricsRoles: readonly Role[] = ["owner", "admin"];
 export const writerOf = (now: () => string) => createWriter({ envelope: "flat", now, base: "" });
 
 const newSession = record({ key: text() });
-const mostBytes = 4096;
+const maxBytes = 4096;
 
 /** A file of the page, compressed if the browser accepts that. */
 async function fileAnswer({ header, id }: RequestContext, name: string, caching: string): Promise<Answer> {
@@ -173,7 +173,7 @@ const signIn =
     now,
   }: Ports<Services>): Route["answer"] =>
   async (request) => {
-    const { key } = check(newSession, parseBody(await readBody(request, mostBytes), true));
+    const { key } = check(newSession, parseBody(await readBody(request, maxBytes), true));
     if (mode === "dev") throw new Problem("limit_reached", "in dev nobody signs in: the dashboard acts as any person");
     const refused = async (...why: ConstructorParameters<typeof Problem>) => {
       const { incoming } = request;

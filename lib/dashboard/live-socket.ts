@@ -21,7 +21,7 @@ interface Ports {
 }
 
 /** A small limit, because the page sends nothing. */
-const mostBytesIn = 1024;
+const maxBytesIn = 1024;
 const noticePause = "50ms";
 
 /** The part of a change that the page needs: which records to read again. */
@@ -41,7 +41,7 @@ const hintOf = (change: Exclude<Change, { kind: "missed" }>): object => {
 };
 
 /** Combines a burst of notices into one message of each kind. */
-function together(send: (hint: object) => void): (kind: string) => void {
+function inBursts(send: (hint: object) => void): (kind: string) => void {
   const waiting = new Set<string>();
   return (kind) => {
     if (waiting.size === 0)
@@ -58,7 +58,7 @@ function together(send: (hint: object) => void): (kind: string) => void {
  * by reading the records.
  */
 export function createLiveSocket({ access, feed, now, meter, closing, notices }: Ports): Route {
-  const upgrade = createWebSocketUpgrade(mostBytesIn);
+  const upgrade = createWebSocketUpgrade(maxBytesIn);
   const send = (to: Subscriber, hint: object) => to.send(JSON.stringify({ ...hint, now: now() }));
   const subscribers = createSubscribers<Subscriber>({
     ...{ feed, meter, closing, authenticator: access.authenticator },
@@ -82,7 +82,7 @@ export function createLiveSocket({ access, feed, now, meter, closing, notices }:
         const page = new Subscriber(socket);
         subscribers.add(page);
         if (closing.aborted || !subscribers.follow(page, request, authentication)) return;
-        if (notices) socket.once("close", notices.listen(together((hint) => send(page, hint))));
+        if (notices) socket.once("close", notices.listen(inBursts((hint) => send(page, hint))));
         // Lets a tab with an older version of the page ask for a reload.
         send(page, { kind: "hello", program });
       });

@@ -29,7 +29,7 @@ const filter = record({
   before: v.optional(v.pipe(text(), v.regex(/^\d{1,15}$/, "must be a number"), v.transform(Number))),
 });
 
-const mostSources = 100;
+const maxSources = 100;
 const sourcesQuery = record({ ids: text() });
 
 function refuseWithoutScope({ role, scopes }: Caller): void {
@@ -68,13 +68,13 @@ export function lookUpRoutes({ requests, deployments, mails, access, now }: Port
       writer.object(200, requests.list(caller.organization_id, check(filter, queryOf(request))), request.id),
     ),
     row(`${path}/{number}`, refuseOthers, ({ id, params }, { caller }) => {
-      const found = requests.find(caller.organization_id, Number(params["number"]));
-      if (!found) throw notFound("request");
-      return writer.object(200, found, id);
+      const kept = requests.find(caller.organization_id, Number(params["number"]));
+      if (!kept) throw notFound("request");
+      return writer.object(200, kept, id);
     }),
     row("/dashboard/session/sources", refuseWithoutScope, async (request, { caller }) => {
       const ids = check(sourcesQuery, queryOf(request)).ids.split(",");
-      return writer.object(200, { data: await deployments.sources(caller, ids.slice(0, mostSources)) }, request.id);
+      return writer.object(200, { data: await deployments.sources(caller, ids.slice(0, maxSources)) }, request.id);
     }),
     ...(mails ? [row("/dashboard/session/mail/{id}", () => {}, mailOf(mails))] : []),
   ];
@@ -83,8 +83,8 @@ export function lookUpRoutes({ requests, deployments, mails, access, now }: Port
 const mailOf =
   (mails: NonNullable<Ports["mails"]>): Route["answer"] =>
   async ({ id: request_id, params }) => {
-    const found = (await mails.all()).find(({ id }) => id === params["id"]);
-    if (!found?.html) throw notFound("mail");
-    const body = found.html.replace("<head>", '<head><base target="_blank">');
+    const mail = (await mails.all()).find(({ id }) => id === params["id"]);
+    if (!mail?.html) throw notFound("mail");
+    const body = mail.html.replace("<head>", '<head><base target="_blank">');
     return { status: 200, headers: ofMail, body, request_id };
   };

@@ -20,15 +20,15 @@ const types: Readonly<Record<string, string>> = {
   ".woff2": "font/woff2",
 };
 
-let known: Promise<PageFiles> | undefined;
+let loaded: Promise<PageFiles> | undefined;
 
 /** The files of the page, read once per process. */
 export function pageFiles(): Promise<PageFiles> {
-  known ??= load().catch((error) => {
-    known = undefined;
+  loaded ??= load().catch((error) => {
+    loaded = undefined;
     throw error;
   });
-  return known;
+  return loaded;
 }
 
 /** The file name of the page's program. It differs in every version of the page. */

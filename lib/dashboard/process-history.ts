@@ -5,7 +5,7 @@ import { monotonicNow } from "../kernel/node/system.ts";
 
 const interval = "30s";
 /** The number of samples in an hour. */
-const mostSamples = 121;
+const maxSamples = 121;
 const quantiles = [0.5, 0.99] as const;
 
 /** The state of the process at one moment. Counters count from its start. */
@@ -67,7 +67,7 @@ export function createHistory({ meter, jobs, now, closing }: Ports) {
     const taken = await sample().catch(() => undefined);
     if (closing.aborted) return;
     if (taken) samples.push(taken);
-    samples.splice(0, samples.length - mostSamples);
+    samples.splice(0, samples.length - maxSamples);
     cancel = systemTimer(interval, () => void keep());
   };
   closing.addEventListener("abort", () => cancel());

@@ -106,14 +106,14 @@ export function createAuthenticator(ports: {
   const { identify, windows, keyLimit, addressRateLimit } = ports;
 
   const takeAddress = (request: RequestContext, whenFull?: WhenFull): Window | Promise<Window> => {
-    const found = siteOf(request);
-    const [site, limit] = [`site ${found}`, limitsOfSite * addressRateLimit];
-    const known = found && windows.look(site, limit);
+    const network = siteOf(request);
+    const [site, limit] = [`site ${network}`, limitsOfSite * addressRateLimit];
+    const ofSite = network && windows.look(site, limit);
     // If the network is used up, its addresses are not counted: they would fill the memory.
-    if (known && !known.allowed) return known;
+    if (ofSite && !ofSite.allowed) return ofSite;
     return andThen(windows.take(bucketOf(request), addressRateLimit, whenFull), (own) => {
       // A request that the address's own window refuses does not count for its network.
-      if (!found || !own.allowed) return own;
+      if (!network || !own.allowed) return own;
       return andThen(windows.take(site, limit, "not counted"), (whole) => (whole.allowed ? own : whole));
     });
   };
@@ -132,16 +132,16 @@ export function createAuthenticator(ports: {
     );
 
   const byToken = (request: RequestContext, token: string | undefined): Authentication | Promise<Authentication> =>
-    andThen(token === undefined ? undefined : identify(token), (found) => {
-      if (!found) {
+    andThen(token === undefined ? undefined : identify(token), (identity) => {
+      if (!identity) {
         const { isCurrent } = unauthenticated;
         return andThen(takeAddress(request), (window) => {
           const refusal = exceeded(window) ?? unauthorized(request);
           return { caller: anonymous, key_id: null, token, window, isCurrent, refusal };
         });
       }
-      const { caller, isCurrent } = found;
-      return andThen(takeEach(found.windows), (window) => {
+      const { caller, isCurrent } = identity;
+      return andThen(takeEach(identity.windows), (window) => {
         return { caller, key_id: caller.key_id, token, window, isCurrent, refusal: window && exceeded(window) };
       });
     });

@@ -24,8 +24,8 @@ export type Hosts = ReturnType<typeof createHosts>;
  * Accepts loopback names, the host of the public URL, the option `hosts`, and the addresses that the service listens
  * on. Refuses all others: a page must not reach the service by pointing its own name at this machine (DNS rebinding).
  */
-export function createHosts(known: readonly string[]) {
-  const names = new Set(known.map(bracketed));
+export function createHosts(hosts: readonly string[]) {
+  const names = new Set(hosts.map(bracketed));
   const knows = (host: string | undefined): boolean => {
     const name = hostname(host ?? "");
     // parseUrl refuses ports beyond 65535, and addresses such as 127.999.0.1.
@@ -78,8 +78,8 @@ export const isLocal = (request: RequestContext): boolean => obstacle(request, n
 
 /** Throws 404 unless a request comes from this machine or a trusted network. `what` is the subject of the message. */
 export function requireNear(request: RequestContext, trusted: Networks, what: string): void {
-  const found = obstacle(request, trusted);
-  if (found === undefined) return;
+  const reason = obstacle(request, trusted);
+  if (reason === undefined) return;
   const open = ["this machine", ...trusted.names].join(", ");
-  throw new Problem("not_found", `${what} is open only to ${open}: ${found}`);
+  throw new Problem("not_found", `${what} is open only to ${open}: ${reason}`);
 }

@@ -115,13 +115,13 @@ export function createIdempotency(ports: { store: Store; clock: Clock; encryptio
     isName: (name: string): boolean => name.length >= 1 && name.length <= 255,
 
     /** Runs the work once. A concurrent request with the same key waits for the first one and replays its answer. */
-    once(given: Once): Promise<Answer> {
-      const key = { ...given.key, path: indexText(given.key.path) };
+    once(request: Once): Promise<Answer> {
+      const key = { ...request.key, path: indexText(request.key.path) };
       return inLine(placeOf(key), async () => {
-        const body_hash = createHash("sha256").update(given.bytes).digest("hex");
+        const body_hash = createHash("sha256").update(request.bytes).digest("hex");
         const first = await replay(key, body_hash);
         if (first) return first;
-        return await runAndStore({ ...given, key }, body_hash).catch(async (error) => {
+        return await runAndStore({ ...request, key }, body_hash).catch(async (error) => {
           const answer = error instanceof AnsweredElsewhere ? await replay(key, body_hash) : undefined;
           if (answer) return answer;
           throw error;

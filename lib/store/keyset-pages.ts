@@ -42,14 +42,14 @@ export function createPages<T extends Table>(
   // Built on demand: usually another service of this process has put every text in `sqlTexts` already.
   const build = () => (builder ??= sqlBuilder(list, engine.jsonOf));
   const statement = (shape: string, text: () => RawBuilder<unknown>) => {
-    let known = sqlTexts.get(shape);
-    if (known === undefined) {
+    let sql = sqlTexts.get(shape);
+    if (sql === undefined) {
       // There are 100 page sizes × filters × first or later page, so the cache needs a limit.
       if (sqlTexts.size > 256) sqlTexts.clear();
-      known = text().compile(engine.db).sql;
-      sqlTexts.set(shape, known);
+      sql = text().compile(engine.db).sql;
+      sqlTexts.set(shape, sql);
     }
-    return connection.statement(known);
+    return connection.statement(sql);
   };
   const shapeOf = ({ name }: Scan, after: After) => (after === undefined ? name : `${name} after`);
   const parametersOf = ({ indexed, unindexed }: Scan, after: After, values: Values) => [

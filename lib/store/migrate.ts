@@ -26,13 +26,13 @@ export interface Migrated {
   readonly to: number;
 }
 
-let known: readonly Migration[] | undefined;
+let read: readonly Migration[] | undefined;
 
 /** The numbered files of `schema/`. */
 export function migrations(): readonly Migration[] {
-  if (known) return known;
+  if (read) return read;
   const folder = packageFolder();
-  known = readdirSync(join(folder, "schema"))
+  read = readdirSync(join(folder, "schema"))
     .filter((name) => /^\d{4}_.+\.sql$/.test(name))
     .sort()
     .map((name) => {
@@ -40,7 +40,7 @@ export function migrations(): readonly Migration[] {
       const checksum = createHash("sha256").update(sql).digest("hex");
       return { version: Number(name.slice(0, 4)), name, sql, checksum };
     });
-  return known;
+  return read;
 }
 
 export const isNew = (database: Database): boolean =>

@@ -75,19 +75,19 @@ export function createStore(engine: Engine): Store {
   let refusal: (() => Error) | undefined;
   const repositories = new WeakMap<Connection, Map<unknown, object>>();
   const repositoryOn = <R extends object>(connection: Connection, repository: RepositoryOf<R>): R => {
-    const known = repositories.get(connection) ?? new Map<unknown, object>();
-    repositories.set(connection, known);
-    let found = known.get(repository);
-    if (!found) {
+    const bound = repositories.get(connection) ?? new Map<unknown, object>();
+    repositories.set(connection, bound);
+    let its = bound.get(repository);
+    if (!its) {
       // Check at each statement too: the store may be retired between the ticks of a long list.
       const statement: Connection["statement"] = (text, use) => {
         if (refusal) throw refusal();
         return connection.statement(text, use);
       };
-      found = repository(createQueries(engine, { statement }, compiledFor(engine, repository)));
-      known.set(repository, found);
+      its = repository(createQueries(engine, { statement }, compiledFor(engine, repository)));
+      bound.set(repository, its);
     }
-    return found as R;
+    return its as R;
   };
   /** Starts all reads on a connection. Errors are left to the engine: the transaction fails with the first. */
   const readsOf =

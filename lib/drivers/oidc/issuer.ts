@@ -61,7 +61,7 @@ function personIn({ email, email_verified, name: called }: Readonly<Record<strin
 /** An OpenID Connect issuer: the authorization code flow with PKCE. Its metadata is fetched at the first use. */
 export function createIssuer({ issuer, clientId, clientSecret, name }: IssuerOptions, outbound: Outbound) {
   const server = new URL(issuer);
-  let known: { readonly configuration: Promise<Configuration>; readonly since: number } | undefined;
+  let cached: { readonly configuration: Promise<Configuration>; readonly since: number } | undefined;
   /** Set after the usual method of client authentication was refused; selects the alternative. */
   let other = false;
 
@@ -117,15 +117,15 @@ export function createIssuer({ issuer, clientId, clientSecret, name }: IssuerOpt
   };
 
   const configuration = (): Promise<Configuration> => {
-    if (known && monotonicNow() - known.since < discoveryLasts_ms) return known.configuration;
+    if (cached && monotonicNow() - cached.since < discoveryLasts_ms) return cached.configuration;
     const asked = discover();
-    known = { configuration: asked, since: monotonicNow() };
+    cached = { configuration: asked, since: monotonicNow() };
     asked.catch(() => forget(asked));
     return asked;
   };
 
   const forget = (configuration: Promise<Configuration>): void => {
-    if (known?.configuration === configuration) known = undefined;
+    if (cached?.configuration === configuration) cached = undefined;
   };
 
   /**

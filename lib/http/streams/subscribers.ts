@@ -63,8 +63,8 @@ export function createSubscribers<S extends Subscriber>(ports: Ports<S>) {
   closing.addEventListener("abort", () => {
     // Behind the messages that wait. Those that follow no organization yet get none.
     for (const its of byOrganization.values()) its.send(leave, true);
-    const known = new Set([...byOrganization.values()].flatMap(({ receivers }) => [...receivers]));
-    for (const one of all.receivers) if (!known.has(one)) leave(one);
+    const following = new Set([...byOrganization.values()].flatMap(({ receivers }) => [...receivers]));
+    for (const one of all.receivers) if (!following.has(one)) leave(one);
   });
 
   return {

@@ -10,15 +10,15 @@ export async function checkInMemory(
   engine: SqliteEngine,
   signal: AbortSignal,
 ): Promise<Violation[]> {
-  const found: Violation[] = [];
+  const violations: Violation[] = [];
   for (const rule of Object.keys(invariants)) {
     const violation = await engine.betweenTransactions(() => {
       if (signal.aborted) throw cutOff();
       return violationOf(database, rule);
     });
-    if (violation) found.push(violation);
+    if (violation) violations.push(violation);
   }
-  return found;
+  return violations;
 }
 
 /** Checks an open database file in a worker thread, to keep the event loop free. */
@@ -26,9 +26,9 @@ export function createFileChecks(file: string) {
   let running: Promise<unknown> = Promise.resolve();
   return {
     check(signal: AbortSignal): Promise<Violation[]> {
-      const found = inThread(file, signal);
-      running = Promise.allSettled([running, found]);
-      return found;
+      const checked = inThread(file, signal);
+      running = Promise.allSettled([running, checked]);
+      return checked;
     },
     /** Waits for running checks. Called when the database is closed. */
     end: () => running,
@@ -40,7 +40,7 @@ const cutOff = () => new Error("the service was closed or its state replaced bef
 function inThread(file: string, signal: AbortSignal): Promise<Violation[]> {
   const thread = startWorker("checking", import.meta.url, "./invariants-worker.ts", file);
   let stop = () => {};
-  const found = new Promise<Violation[]>((resolve, reject) => {
+  const violations = new Promise<Violation[]>((resolve, reject) => {
     stop = () => {
       void thread.terminate().then(() => {
         removeCopy(file);
@@ -52,5 +52,5 @@ function inThread(file: string, signal: AbortSignal): Promise<Violation[]> {
     thread.once("exit", stop);
     signal.addEventListener("abort", stop);
   });
-  return found.finally(() => signal.removeEventListener("abort", stop));
+  return violations.finally(() => signal.removeEventListener("abort", stop));
 }
