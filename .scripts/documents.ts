@@ -6,6 +6,7 @@ import { declarations } from "./declarations.ts";
 import { openapi } from "./openapi/document.ts";
 import { idPrefixes } from "./openapi/id-prefixes.ts";
 import { type Document, pages } from "./pages.ts";
+import { tables } from "./tables.ts";
 
 const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
 
@@ -75,6 +76,7 @@ export async function documents(): Promise<Document[]> {
     },
     { path: "schema/openapi.json", text: json(await openapi("flat")) },
     { path: "schema/openapi-full.json", text: json(await openapi("full")) },
+    { path: "lib/store/generated/tables.ts", text: await tables() },
     { path: "lib/client/generated/calls.ts", text: clientCalls() },
     ...(await declarations()),
     { path: "lib/dashboard/page/generated/creations.ts", text: recordFields() },

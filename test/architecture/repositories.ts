@@ -70,9 +70,9 @@ const unscoped: Readonly<Record<string, string>> = {
 
 /** The tables with an `organization_id` in their rows. */
 const scopedTables = (() => {
-  const path = "lib/store/tables.ts";
+  const path = "lib/store/generated/tables.ts";
   const tables = [...nodes(parse(path, readFileSync(path, "utf8")).program)].find(
-    (node) => node.type === "TSInterfaceDeclaration" && node["id"].name === "Tables",
+    (node) => node.type === "TSInterfaceDeclaration" && node["id"].name === "Rows",
   );
   return (tables?.["body"].body ?? []).flatMap((table: Node) =>
     membersOf(table["typeAnnotation"].typeAnnotation, new Map()).includes("organization_id") ? [table["key"].name] : [],
