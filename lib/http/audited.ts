@@ -43,15 +43,7 @@ export const createEntries =
       request_id: request.auditId(),
     });
 
-/** The audit entry of one operation, if it has one. */
-interface Audited {
-  /** The caller, with the interface. Their first committed transaction stores the entry. */
-  readonly caller: Caller;
-  /** Stores the entry if no transaction of the caller did. */
-  complete(result: unknown): Promise<void>;
-}
-
-export type Audit = (operation: Operation, request: RequestContext, by: Caller) => Audited;
+export type Audit = ReturnType<typeof createAudit>;
 
 /** The id of the changed record: of a new record, or of the record in the path. */
 function targetOf({ answers }: Operation, { params }: RequestContext, result: unknown): string | null {
@@ -68,11 +60,12 @@ function targetOf({ answers }: Operation, { params }: RequestContext, result: un
  * Names the interface of a change (`via`), and writes the audit log for all operations of that interface. Operations
  * need no code for it: the entry is part of the caller's transaction, and is rolled back with it.
  */
-export function createAudit({ store, ...ports }: EntryPorts & { readonly store: Store }): Audit {
+export function createAudit({ store, ...ports }: EntryPorts & { readonly store: Store }) {
   const { via } = ports;
   const entriesOf = createEntries(ports);
-  return (operation, request, by) => {
-    if (!operation.audited) return { caller: { via, ...by }, complete: async () => {} };
+  /** The caller with the interface: their first committed transaction stores the entry, or else `complete` does. */
+  return (operation: Operation, request: RequestContext, by: Caller) => {
+    if (!operation.audited) return { caller: { via, ...by }, complete: async (_: unknown): Promise<void> => {} };
     let isRecorded = false;
     const recordChange = (tx: Tx, organization_id: string, result: unknown) => {
       if (isRecorded) return undefined;
@@ -83,10 +76,10 @@ export function createAudit({ store, ...ports }: EntryPorts & { readonly store: 
       return entriesOf(request, by)(tx, organization_id, operation.id, targetOf(operation, request, result));
     };
     const { prefetch, before } = by.hooks ?? {};
-    const caller = { ...by, via, hooks: { prefetch, before, after: recordChange } };
+    const caller: Caller = { ...by, via, hooks: { prefetch, before, after: recordChange } };
     return {
       caller,
-      async complete(result) {
+      async complete(result: unknown): Promise<void> {
         if (!isRecorded && by.organization_id !== "") await store.transaction(caller, async () => result);
       },
     };

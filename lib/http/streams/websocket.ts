@@ -11,6 +11,7 @@ import { parseUrl } from "../../kernel/text/url.ts";
 import { check } from "../../kernel/validation.ts";
 import type { Answer } from "../answer.ts";
 import type { Authentication, Authenticator } from "../authenticate.ts";
+import type { AllowsOrigin } from "../cors.ts";
 import { base, queryOf, type RequestContext } from "../request-context.ts";
 import type { Meter } from "../request-metrics.ts";
 import type { Route } from "../route.ts";
@@ -28,7 +29,7 @@ interface Ports {
   readonly closing: AbortSignal;
   /** Declares path, scope and role. */
   readonly operation: Operation;
-  readonly allowsOrigin: (origin: string) => boolean;
+  readonly allowsOrigin: AllowsOrigin;
 }
 
 type Query = v.InferOutput<typeof streamQuery>;

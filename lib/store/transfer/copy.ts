@@ -3,14 +3,11 @@ import { etagOf, isAssetName } from "../asset-files.ts";
 import { DatabaseError } from "../database-error.ts";
 import { type Filled, type Side, type Source, settingOf, type Target, vaultOf } from "./copy-sides.ts";
 import { type Ask, lineOf, pagesOf, tablesInOrder } from "./copy-tables.ts";
+import type { Progress as CommandProgress } from "./progress.ts";
 
-export interface Progress {
+export interface Progress extends Required<CommandProgress> {
   /** `remove` clears an unfinished earlier copy from the target. */
   readonly step: "remove" | "copy" | "compare";
-  /** The name of a table, or `files`. */
-  readonly what: string;
-  readonly done: number;
-  readonly total: number;
 }
 
 interface Sum {
