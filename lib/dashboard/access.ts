@@ -47,20 +47,14 @@ export function createDashboardAccess(ports: Ports) {
     return behindProxy && request.header("x-forwarded-proto") === "https";
   };
 
-  /**
-   * The name of the session cookie, which is valid for this host and port only. Undefined if the connection is too
-   * insecure for a cookie.
-   */
+  /** The session cookie, for this host and port only. Undefined if the connection is too insecure for a cookie. */
   const cookieName = (request: RequestContext): string | undefined => {
     if (isHttps(request)) return "__Host-svc";
     const { hostname = "", port = "" } = parseUrl(`http://${hostOf(request)}`) ?? {};
     return isLoopbackName(hostname) ? `svc_${port || "80"}` : undefined;
   };
 
-  /**
-   * Accepts requests from pages of this origin and requests without a page. Cookies ignore ports, so it checks
-   * `Origin`.
-   */
+  /** Accepts requests from this origin and those without a page. Checks `Origin`, because cookies ignore ports. */
   const refuseForeign = (request: RequestContext): void => {
     if (isForeign(request, `${isHttps(request) ? "https" : "http"}://${hostOf(request)}`))
       throw new Problem("insufficient_role", "pages of other origins must not use the dashboard");

@@ -53,10 +53,7 @@ function inBursts(send: (hint: object) => void): (kind: string) => void {
   };
 }
 
-/**
- * `/dashboard/live`: reports which records changed, never their content. So after missed messages a page can catch up
- * by reading the records.
- */
+/** `/dashboard/live`: names the changed records. A page that missed messages catches up by reading the records. */
 export function createLiveSocket({ access, feed, now, meter, closing, notices }: Ports): Route {
   const upgrade = createWebSocketUpgrade(maxBytesIn);
   const send = (to: Subscriber, hint: object) => to.send(JSON.stringify({ ...hint, now: now() }));

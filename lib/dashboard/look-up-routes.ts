@@ -45,10 +45,7 @@ function refuseOthers({ role, scopes }: Caller): void {
   if (!inScope(scopes, "users:read")) throw new Problem("insufficient_scope", "requests need the scope users:read");
 }
 
-/**
- * What only the page looks up: the requests of the last hour, each of them with its bodies, and the sources of
- * deployments, which lists leave out.
- */
+/** What only the page looks up: the last hour's requests with their bodies, and the sources of deployments. */
 export function lookUpRoutes({ requests, deployments, mails, access, now }: Ports): Route[] {
   const writer = writerOf(now);
   const path = "/dashboard/session/requests";

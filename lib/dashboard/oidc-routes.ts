@@ -41,10 +41,7 @@ const path = `${home}/oidc`;
 
 const lasts_ms = milliseconds("10m");
 
-/**
- * The state of an unfinished sign-in. It is stored encrypted in the browser's cookie, so any server can finish the
- * sign-in and none has to store it.
- */
+/** An unfinished sign-in, encrypted in the browser's cookie: any server can finish it, and none has to store it. */
 const underWay = v.object({
   state: v.string(),
   nonce: v.string(),
@@ -67,9 +64,7 @@ export function ownPage(text: string | null): string {
   return url.pathname + url.search + url.hash;
 }
 
-/**
- * The routes of sign-in with OpenID Connect. The browser delivers the issuer's answer by a redirect from another site.
- */
+/** The routes of sign-in with OpenID Connect. The issuer's answer comes by a redirect from another site. */
 export function oidcRoutes(ports: Ports): Route[] {
   const { mode, access, log, clientOf, onRefused } = ports;
   const answering =
@@ -108,10 +103,7 @@ function refusalOf(error: unknown): SignInRefused {
   throw error;
 }
 
-/**
- * A cookie of its own, separate from the session's: the browser must send it with the issuer's redirect, which comes
- * from another site.
- */
+/** A cookie of its own, because the browser must send it with the issuer's redirect from another site. */
 const cookieOf = (access: DashboardAccess, request: RequestContext) =>
   `${access.cookieName(request) ?? "svc"}${access.isHttps(request) ? "-oidc" : "_oidc"}`;
 

@@ -1,9 +1,6 @@
 import { notFound } from "../kernel/errors.ts";
 
-/**
- * A state at one time: its database and its state outside the rows. Immutable, so any number of states can start from
- * it.
- */
+/** A state at one time, in the database and outside. Immutable, so any number of states can start from it. */
 export interface Snapshot {
   readonly now: string;
   readonly database: Buffer;

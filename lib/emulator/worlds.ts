@@ -37,10 +37,7 @@ const tooMany = () =>
     `there are ${maxWorlds} worlds already; each is removed an hour after its last request, or by DELETE /_svc/worlds/{name}`,
   );
 
-/**
- * The worlds of a service. `make` forks the service's first state; `failed` receives the error of a world that failed
- * to close.
- */
+/** The worlds of a service. `make` forks its first state; `failed` gets the error of a close that failed. */
 export function createWorlds(make: () => Promise<Forked>, failed: (error: unknown) => void) {
   const worlds = new Map<string, World>();
   let cancel: (() => void) | undefined;

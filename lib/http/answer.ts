@@ -6,19 +6,14 @@ import type { Page, Place } from "../kernel/page.ts";
 /** `full` wraps every object in `{data, meta}` and adds `pagination` to every list; `flat` does not. */
 export type Envelope = "flat" | "full";
 
-/**
- * A response, without the headers that all responses share. An idempotency key replays it byte for byte; streams are
- * never replayed.
- */
+/** A response, without shared headers. An idempotency key replays it byte for byte; streams are never replayed. */
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array | ReadableStream<Uint8Array> | null;
   /** Equal to `meta.request_id` in the body. */
   readonly request_id: string;
-  /**
-   * Only for an upgrade: takes over the connection and answers 101 with these headers, alternating names and values.
-   */
+  /** Only for an upgrade: takes the connection and answers 101 with these headers, alternating names and values. */
   takeOver?(socket: Duplex, head: Buffer, headers: readonly string[]): void;
 }
 

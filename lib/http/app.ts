@@ -24,18 +24,13 @@ interface Ports extends RoutePorts {
 
 let h3: typeof import("./h3-routes.ts") | undefined;
 
-/**
- * Loads h3 with Node's web classes, which calls by name do not need. Once they are loaded, `fetch` begins its request
- * at once.
- */
+/** Loads h3 with Node's web classes, which calls by name do not need. Then `fetch` begins its request at once. */
 export async function loadH3() {
   h3 ??= await import("./h3-routes.ts");
   return h3;
 }
 
-/**
- * The HTTP interface, for calls in process and for a server. h3 finds the route of a request, `handler` answers.
- */
+/** The HTTP interface, for calls in process and for a server. h3 finds the route of a request, `handler` answers. */
 export function createApp(ports: Ports) {
   const { table, handler, ids, otherIds, log, behindProxy } = ports;
   const pace = createYieldEvery64();
@@ -68,10 +63,7 @@ export function createApp(ports: Ports) {
         outgoing.destroy();
       }
     },
-    /**
-     * Calls an operation by name. Rejects where a client would see a broken connection; the body of an answer that breaks
-     * off is a stream.
-     */
+    /** Calls an operation by name. Rejects like a broken connection; a body that breaks off is a stream. */
     async call(id: string, call: InProcessCall): Promise<Answer> {
       const route = byName.get(id);
       if (!route) throw new TypeError(`no operation is called ${id}`);

@@ -47,9 +47,7 @@ const bearer = /^Bearer +(sk_live_[A-Za-z0-9_]{4,128}) *$/i;
 const tokenIn = (text: string | undefined) => bearer.exec(text ?? "")?.[1];
 const bucketOf = (request: RequestContext) => `address ${request.address() ?? "in process"}`;
 
-/**
- * The /48 network of an IPv6 address: a customer may have all of it, so it is counted too. Some customers share one.
- */
+/** The /48 network of an IPv6 address, which one customer may have as a whole. Some customers share one. */
 const siteOf = (request: RequestContext) => /^(?:[\da-f]+:){2}[\da-f]+(?=:)/.exec(request.address() ?? "")?.[0];
 /** The requests of a /48 network without a valid key, in limits of an address. */
 const limitsOfSite = 4;

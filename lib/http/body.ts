@@ -7,9 +7,7 @@ import type { RequestContext } from "./request-context.ts";
 /** In bytes. A larger body takes a turn. */
 export const largeBody = 4096;
 
-/**
- * Reads a body of at most `limit` bytes; empty if none was sent. Rejects with 415 for any type but JSON, then with 413.
- */
+/** Reads a body of at most `limit` bytes; empty if none was sent. Rejects with 415 for other types, then with 413. */
 export async function readBody(request: RequestContext, limit: number): Promise<Buffer> {
   const declared = Number(request.header("content-length") ?? "0");
   if (declared > 0) refuseType(request);
@@ -37,9 +35,7 @@ function refuseType(request: RequestContext, headers: Readonly<Record<string, st
   }
 }
 
-/**
- * Up to this size, Node reads and drops the rest of a body. Closing early may lose the response, above all to a proxy.
- */
+/** Up to this size, Node reads and drops the rest of a body. Closing early may lose the response. */
 const maxDumped = 16 * 1024 * 1024;
 
 const tooLarge = (limit: number, isDumped = false) =>
@@ -77,9 +73,7 @@ function collect(incoming: IncomingMessage, limit: number, checkType: () => void
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/**
- * The object in a body; undefined if the body is empty. Throws `invalid_json`, also if the body is empty but `needed`.
- */
+/** The object in a body; undefined if it is empty. Throws `invalid_json`, also if it is empty but `needed`. */
 export function parseBody(bytes: Buffer, needed: boolean): object | undefined {
   if (bytes.length === 0) {
     if (needed) throw new Problem("invalid_json", "the body is missing: send a JSON object");

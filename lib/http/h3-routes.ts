@@ -12,9 +12,7 @@ import type { Route } from "./route.ts";
 import { headersOf, pairsOf, shownBody, writeAnswer } from "./send.ts";
 import { phraseOf } from "./server.ts";
 
-/**
- * srvx's class costs half as much as Node's. It needs Node's own class, which Vitest hides under happy-dom.
- */
+/** srvx's class costs half as much as Node's. It needs Node's own class, which Vitest hides under happy-dom. */
 const WebResponse: typeof FastResponse =
   "happyDOM" in globalThis ? (fetchClasses().Response as typeof FastResponse) : FastResponse;
 

@@ -5,10 +5,7 @@ import { base } from "./request-context.ts";
 import { type Route, unnamed, withOtherMethods } from "./route.ts";
 import type { RunOperation } from "./run-operation.ts";
 
-/**
- * The routes of all operations below a prefix, `/v1` by default. Without a valid key, an unknown path or method is 401
- * instead of 404 or 405.
- */
+/** The routes of all operations below a prefix. Without a key, unknown paths and methods are 401, not 404 or 405. */
 export function operationRoutes<Services>({
   operations,
   authenticator,

@@ -19,10 +19,7 @@ export interface Route {
   readonly takesSlash?: boolean;
   /** Monitoring calls it every few seconds, so it is logged at level debug. */
   readonly isRoutine?: boolean;
-  /**
-   * For routes that change nothing that programs see: their request ids come from another sequence, and the journal
-   * leaves them out.
-   */
+  /** It changes nothing that programs see: its request ids are of another sequence, and the journal leaves it out. */
   readonly leavesNoTrace?: boolean;
   /** Whether it answers during shutdown, when all other routes answer 503. */
   readonly outlivesShutdown?: boolean;
@@ -33,9 +30,7 @@ export const unnamed = "none";
 
 export const notHere = () => new Problem("not_found", `this path does not exist; the interface is under ${base}`);
 
-/**
- * Adds a 405 row for all other methods of each path. `access` is for that row; default: that of the path's first row.
- */
+/** Adds a 405 row for all other methods of each path, with `access` or else that of the path's first row. */
 export function withOtherMethods(routes: readonly Route[], access?: Access): Route[] {
   const paths = new Map<string, Route[]>();
   for (const route of routes) paths.set(route.path, [...(paths.get(route.path) ?? []), route]);

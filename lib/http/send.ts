@@ -34,10 +34,7 @@ export function writeAnswer(outcome: Outcome, request: RequestContext, leave: (r
   return true;
 }
 
-/**
- * Drops a client that reads nothing of a long text: thousands could fill the memory. Only the timer of the socket sees
- * that a part has left.
- */
+/** Drops a client that reads nothing of a long text. Only the timer of the socket sees that a part has left. */
 function dropIfUnread(outgoing: ServerResponse): void {
   outgoing.setTimeout(maxPause_ms, () => outgoing.destroy());
   // Before Node sets the time that the connection may wait for its next request.

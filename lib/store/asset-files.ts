@@ -7,20 +7,14 @@ import type { Snapshotable } from "../kernel/snapshotable.ts";
 import { codeOf } from "./database-error.ts";
 import { makeFolder } from "./sync-folder.ts";
 
-/**
- * Binary files, each named by the id of its record, stored beside the database or in memory. Stored files are
- * immutable.
- */
+/** Immutable binary files, each named by the id of its record, beside the database or in memory. */
 export interface Assets {
   /** The file is complete and durable when this resolves. */
   store(name: string, bytes: Uint8Array): Promise<void>;
   find(name: string): Promise<Uint8Array | undefined>;
   /** The length in bytes; undefined for a missing file. */
   size(name: string): Promise<number | undefined>;
-  /**
-   * The bytes from `start` to `end`, both inclusive. Ranges of 1 MiB or more are a stream. Rejects if the file is
-   * missing.
-   */
+  /** The bytes from `start` to `end`, both inclusive; from 1 MiB on, a stream. Rejects if the file is missing. */
   read(name: string, start: number, end: number): Promise<Uint8Array | ReadableStream<Uint8Array>>;
   remove(name: string): Promise<void>;
   names(): Promise<string[]>;

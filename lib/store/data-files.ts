@@ -23,19 +23,14 @@ import { withFile } from "./sync-folder.ts";
 /** The folder for app data beside a database. */
 export const dataFolderOf = (path: string) => `${path}-data`;
 
-/**
- * The folder for app data of a server: beside its database file, or in its apps folder if there is no database file.
- */
+/** The folder for app data of a server: beside its database file, or in its apps folder if there is no file. */
 export const dataFolderFor = (database: string, appsFolder: string) =>
   isPostgres(database) || database === ":memory:" ? join(appsFolder, "data") : dataFolderOf(database);
 
 const magic = Buffer.from("SQLite format 3\0", "latin1");
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 
-/**
- * A name in a folder, as bytes: apps choose names that are not UTF-8. The strings here have one character for each
- * byte.
- */
+/** A name in a folder as bytes, each one character here: apps choose names that are not UTF-8. */
 type Name = string;
 const bytewise = "latin1";
 const shownAs = (path: Name) => Buffer.from(path, bytewise).toString();

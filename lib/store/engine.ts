@@ -57,15 +57,11 @@ export type EngineScope = Pick<OrganizationScope, "organization_id" | "deletes">
 
 /** What the processes of one database share besides its rows. */
 export interface Cluster {
-  /**
-   * Milliseconds since 1970 by the database's clock. Processes schedule work by it, since their own clocks may differ.
-   */
+  /** Milliseconds since 1970 by the database's clock. Work is scheduled by it: the clocks of processes may differ. */
   now(): number;
   /** For single-statement writes outside transactions. A crash of the database may lose the last ones. */
   readonly counters: Connection;
-  /**
-   * Calls `follow` at the start of each transaction with the id of its organization's newest event from any process.
-   */
+  /** Calls `follow` at the start of each transaction with its organization's newest event, from any process. */
   onNewest(follow: (id: string) => void): void;
   /**
    * `hear` receives messages of other processes, in commit order within an organization. `lost` is called when some may

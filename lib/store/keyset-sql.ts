@@ -50,10 +50,7 @@ export type After = string | undefined;
 /** The form of a row: its columns, or one JSON text. */
 export type Form = "columns" | "json";
 
-/**
- * Index entries per statement, when reading the row of each entry and when only counting entries. Each statement takes
- * about a millisecond.
- */
+/** Index entries per statement, when reading rows and when only counting. A statement takes about a millisecond. */
 export const batchSize = { reading: 1_000, counting: 2_000 };
 
 /** In bytes. Neither engine reads a text to learn its length. */

@@ -19,9 +19,7 @@ const upperBounds = [
   ["endpoints", "int_~"],
 ] as const;
 
-/**
- * The state of the service itself: the time of its clock, the fingerprint of its encryption key, the pid of its server.
- */
+/** The service's own state: the time of its clock, the fingerprint of its key, the pid of its server. */
 export function settingsRepository(query: Queries) {
   return {
     /** The newest id of each kind. A new process generates greater ones. */
@@ -60,10 +58,7 @@ export function settingsRepository(query: Queries) {
   };
 }
 
-/**
- * Stores the time and mode of the service's clock. After it was moved or ran fast, it may be ahead of the machine's
- * clock.
- */
+/** Stores the time and mode of the service's clock, which may be ahead of the machine's. */
 export async function writeTime(
   { write }: Pick<ReturnType<typeof settingsRepository>, "write">,
   at: string,

@@ -11,10 +11,7 @@ import { checkFile, failed, maxFile, progressIn } from "./backend-client.ts";
 import type { GenerationDriver, GenerationWork, Progress } from "./contract.ts";
 
 export interface CommandOptions {
-  /**
-   * The program and its arguments. `{prompt}`, `{width}`, `{height}`, `{seed}`, `{seconds}` and `{output}` are
-   * replaced.
-   */
+  /** The program and its arguments, with `{prompt}`, `{width}`, `{height}`, `{seed}`, `{seconds}` and `{output}`. */
   readonly command: readonly string[];
   /** Additional variables besides PATH, HOME, LANG and TMPDIR. Their values never appear in messages. */
   readonly env: Readonly<Record<string, string>>;
@@ -73,10 +70,7 @@ interface Run {
   stopped?: "limit" | "interrupted";
 }
 
-/**
- * The result of a finished run. Throws if the run was interrupted: after a shutdown the service asks again, and
- * cancelled work needs no result.
- */
+/** The result of a run. Throws if it was interrupted: the service asks again, or the work was cancelled. */
 function resultOf(
   run: Run,
   { code, signal, reason }: Ending,

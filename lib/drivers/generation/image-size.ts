@@ -1,9 +1,6 @@
 import type { GenerationWork } from "./contract.ts";
 
-/**
- * The nearest of the sizes by shape, then by area. Without sizes, both sides become multiples of 16, which every model
- * accepts.
- */
+/** The nearest of the sizes by shape, then by area. Without sizes, multiples of 16, which every model accepts. */
 export function sizeFor(
   { width, height }: Pick<GenerationWork, "width" | "height">,
   sizes?: readonly string[],

@@ -8,10 +8,7 @@ export function mediaTypeOf(bytes: Uint8Array): string {
   return head.slice(4, 8) === "ftyp" ? "video/mp4" : "application/octet-stream";
 }
 
-/**
- * Whether a file is complete, as far as its format's structure shows. Formats without a check, such as WebM, count as
- * complete.
- */
+/** Whether a file is complete, as far as its structure shows. Formats without a check count as complete. */
 export function isWhole(bytes: Uint8Array): boolean {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   switch (mediaTypeOf(bytes)) {

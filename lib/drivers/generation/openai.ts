@@ -9,9 +9,7 @@ export interface BackendModel {
   readonly model?: string | undefined;
   /** The supported sizes, such as `1024x1536`. The nearest is requested; any multiple of 16 by default. */
   readonly sizes?: readonly string[] | undefined;
-  /**
-   * Additional fields of the request body. Null removes a field that the backend refuses: `{"response_format":null}`.
-   */
+  /** More fields of the request body. Null removes a field that the backend refuses: `{"response_format":null}`. */
   readonly extra?: Readonly<Record<string, unknown>> | undefined;
   /** The price per second of backend time in US dollars, if the backend reports its time. */
   readonly pricePerSecond?: number | undefined;

@@ -32,10 +32,7 @@ export interface HttpRequest {
   readonly namesAddress?: boolean;
   /** The connect timeout; undefined for the last address, which only has the request's timeout. */
   readonly connectTimeout_ms: number | undefined;
-  /**
-   * The maximum size of a body that is read whole; undefined for a receiver's response, of which only an excerpt is
-   * read.
-   */
+  /** The largest body that is read whole; undefined for a receiver's response, of which only an excerpt is read. */
   readonly max_bytes?: number | undefined;
 }
 
@@ -48,10 +45,7 @@ export interface HttpResult {
   readonly headers?: IncomingHttpHeaders;
   /** Why the body is incomplete. */
   readonly incomplete?: string | undefined;
-  /**
-   * `next_address`: no connection was made, so another address may be tried. `new_connection`: the receiver had closed
-   * the idle connection.
-   */
+  /** `next_address`: it made no connection. `new_connection`: the receiver had closed the idle connection. */
   readonly retry?: "next_address" | "new_connection" | undefined;
 }
 
@@ -175,10 +169,7 @@ function sendRequest(
       resolve(responded ? { ...responded(), incomplete } : result);
     };
     const cancel = () => settle(failed(String(signal.reason)));
-    /**
-     * A receiver may respond before it has read the request. The connection is reusable only after the request is fully
-     * written.
-     */
+    /** A receiver may respond early. The connection is reusable only after the whole request is written. */
     const finishWriting = () => {
       const stopTimer = systemTimer(writeTimeoutAfterResponse, () => sending.destroy());
       sending.once("finish", stopTimer).once("close", stopTimer);

@@ -12,9 +12,7 @@ export const excerptOf = (bytes: Uint8Array): string =>
     .decode(bytes.subarray(0, maxExcerpt), { stream: bytes.length > maxExcerpt })
     .replaceAll("\0", "\ufffd");
 
-/**
- * The wait from `Retry-After` in milliseconds. The header is a number of seconds or a date; undefined if it is neither.
- */
+/** The wait from `Retry-After`, a number of seconds or a date, in milliseconds; undefined if it is neither. */
 export function parseRetryAfter(header: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined;
   if (/^\d{1,9}$/.test(header)) return Number(header) * 1000;

@@ -75,9 +75,7 @@ export interface OutboundOptions {
   /** Deliveries reach only this machine, private networks and the addresses in `allow`. Backends are not restricted. */
   readonly confined?: boolean;
   readonly resolve?: ResolveHost;
-  /**
-   * The time limit of a whole request, from the lookup to the end of the response. 10 s by default, a minute at most.
-   */
+  /** The time limit of a request, from the lookup to the end of the response. 10 s by default, a minute at most. */
   readonly timeout?: string;
   /** PEM certificates to trust instead of Node's built-in ones. */
   readonly ca?: readonly string[];
@@ -96,9 +94,7 @@ const addressRules = {
   dev: "must lead to public, private or loopback addresses, never to link-local or metadata addresses",
 } as const;
 
-/**
- * The only HTTP sender. It resolves names, checks addresses, connects to a checked address, and enforces the timeout.
- */
+/** The only HTTP sender. Resolves names, checks addresses, connects to a checked one, and enforces the timeout. */
 export function createOutbound(options: OutboundOptions): Outbound {
   const { mode, confined = false, trusted = noNetworks } = options;
   const limit_ms = options.timeout === undefined ? requestTimeout_ms : milliseconds(options.timeout);

@@ -7,10 +7,7 @@ export type ResolveHost = (host: string) => Promise<readonly string[]>;
 const systemLookup: ResolveHost = async (host) =>
   (await dns().lookup(host, { all: true, verbatim: true })).map(({ address }) => address);
 
-/**
- * RFC 6761: names below `localhost` always resolve to this machine. Few systems implement this rule, and a name server
- * must not override it.
- */
+/** RFC 6761: names below `localhost` are this machine. Few systems do that, and no name server may override it. */
 const loopback = ["127.0.0.1", "::1"];
 
 const noneWithout =

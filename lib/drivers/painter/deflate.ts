@@ -10,9 +10,7 @@ const [free, compressing, stopping] = [0, 1, 2];
 
 export const createStopGuard = (): StopGuard => new Int32Array(new SharedArrayBuffer(4));
 
-/**
- * Prevents the thread from compressing from now on. Returns false while it compresses: it must not be terminated yet.
- */
+/** Lets the thread compress no more. Returns false while it compresses: it must not be terminated yet. */
 export const holdForStop = (guard: StopGuard): boolean =>
   Atomics.compareExchange(guard, 0, free, stopping) !== compressing;
 

@@ -3,10 +3,7 @@ import { withIndexFirst } from "./mp4-faststart.ts";
 import type { PaintOrder } from "./painter.ts";
 import type { YuvFrame } from "./yuv.ts";
 
-/**
- * Encodes a film as an MP4 file. `draw` is called for each frame in order, from 0 up to `count`. It may reuse one frame
- * object.
- */
+/** Encodes a film as MP4. `draw` is called for each frame, from 0 up to `count`, and may reuse one frame object. */
 export async function encodeFilm(
   { width, height, duration_ms }: PaintOrder,
   framesPerSecond: number,

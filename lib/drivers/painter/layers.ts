@@ -82,10 +82,7 @@ function paintLayer(
   }
 }
 
-/**
- * Lights a surface with ambient light and a share `sun` of the direct light. Its colour is `one` mixed with `part` of
- * `other`.
- */
+/** Lights a surface with ambient light and a share `sun` of direct light. `part` of its colour is `other`. */
 export function lightSurface(
   out: Float32Array,
   lighting: Lighting,

@@ -96,10 +96,7 @@ const stormTimes = ["day", "golden", "dusk"] as const;
 
 const brightness = ([red, green, blue]: Colour) => 0.3 * red + 0.55 * green + 0.15 * blue;
 
-/**
- * The lighting for a prompt. Without a time of day it is random, or daylight if the prompt names colours: dusk would
- * hide them.
- */
+/** The lighting for a prompt. Without a time of day, random; or daylight for named colours, which dusk would hide. */
 export function lightingOf(hints: PromptHints, random: Random): Lighting {
   const drawn = pick(random, hints.storm ? stormTimes : anyTime);
   const time = hints.time ?? (hints.colours ? "day" : drawn);

@@ -24,10 +24,7 @@ const timestamped = [
 
 const sampleTable = ["moov", "trak", "mdia", "minf", "stbl"];
 
-/**
- * The box that lists the key frames. Without it, players treat every frame as a key frame and seek to frames that
- * depend on others.
- */
+/** The list of key frames. Without it, players seek to frames that depend on others. */
 function keyFrameList(file: Buffer): Buffer {
   const sizes = boxAt(file, [...sampleTable, "stsz"]).start + 12;
   const keys: number[] = [];

@@ -8,9 +8,7 @@ export class NoiseField {
   readonly #size: number;
   readonly #data: Float32Array;
 
-  /**
-   * A square tile with `size` samples per side (a power of two). Its largest features are `1 / cells` of a side wide.
-   */
+  /** A square tile of `size` samples per side (a power of two). Its largest features have `1 / cells` of a side. */
   constructor(random: Random, size: number, cells: number, octaves: number) {
     this.#size = size;
     this.#data = new Float32Array(size * size).fill(0.5);

@@ -14,9 +14,7 @@ export type PaintOrder = Pick<
   "kind" | "prompt" | "width" | "height" | "format" | "seed" | "duration_ms"
 >;
 
-/**
- * How pictures are made: `painted` is a scene; `fast` is a placeholder in the prompt's colours, with the prompt on it.
- */
+/** `painted` is a scene; `fast` is a placeholder in the prompt's colours, with the prompt on it. */
 export type Media = "painted" | "fast";
 
 export interface WorkerOrder extends PaintOrder {

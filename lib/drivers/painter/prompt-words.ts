@@ -94,10 +94,7 @@ const hintsOfWord = new Map(
 );
 
 const wordSet = (words: string) => new Set(words.split(" "));
-/**
- * Words that select a setting but name a subject that the painter cannot paint: a lake alone is not a picture of a
- * boat.
- */
+/** Words that select a setting, but name a subject that is not painted: a lake alone is not a picture of a boat. */
 const onlySettings = wordSet(
   "boat ship sailing star astronaut rocket spaceship asteroid village farm garden ring rings ringed tokyo york london paris berlin shanghai tower towers building buildings",
 );

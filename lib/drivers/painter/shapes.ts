@@ -10,10 +10,7 @@ const outside: Readonly<Record<Shape, (x: number, y: number) => number>> = {
   square: (x, y) => Math.max(Math.abs(x), Math.abs(y)) - 0.75,
 };
 
-/**
- * Flat shapes of several sizes, spread evenly over a plain background. Large ones lie below small ones. They turn
- * slowly.
- */
+/** Flat shapes of several sizes, spread over a plain background, small ones above large ones. They turn slowly. */
 export function shapesOf(
   random: Random,
   ramp: readonly Colour[],

@@ -60,9 +60,7 @@ const counted = async (
   }
 };
 
-/**
- * Merges the fault's headers over all others, including those of the rate limit; these become ordinary headers first.
- */
+/** Merges the fault's headers over all others. Those of the rate limit become ordinary headers first. */
 function overridden(outcome: Outcome, { method }: RequestContext, headers: Fault["headers"]): Outcome {
   const usual = outcome.answer.takeOver ? stamped(outcome) : headersOf(outcome, method);
   const { "x-request-id": _, ...all } = Object.fromEntries(pairsOf(usual));

@@ -150,9 +150,7 @@ export function createFaults({ clock, closing }: { clock: Clock; closing: AbortS
   /** How many of them a snapshot brought along. */
   let inherited = 0;
 
-  /**
-   * Ends with whichever clock gets there first: clients time out by the machine's, and testers advance the service's.
-   */
+  /** Ends with whichever clock gets there first: clients time out by the machine's, testers advance the service's. */
   const pause = (ms: number) => (signal: AbortSignal) =>
     new Promise<void>((resolve) => {
       const undo: (() => void)[] = [];

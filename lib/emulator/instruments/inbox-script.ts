@@ -25,10 +25,7 @@ const status = v.pipe(
 const isTrue = v.literal(true, "must be true");
 const forms = 'must be a status, {"status", "headers", "body"}, {"timeout": true} or {"drop": true}';
 
-/**
- * An inbox's response to one delivery: a status, a full response, silence until the request times out, or a reset
- * connection.
- */
+/** A response to one delivery: a status, a full response, silence until the timeout, or a reset connection. */
 export const answer = v.union(
   [
     status,

@@ -78,10 +78,7 @@ function forget(connection: Connection): void {
   }
 }
 
-/**
- * A waiting connection with about the oldest request. Those before it go to the end: they are busy, or have asked
- * since.
- */
+/** A waiting connection with about the oldest request. Those before it are busy or have asked: they go to the end. */
 function oldest(): Connection | undefined {
   const { all } = ofProcess;
   let left = 2 * all.size;

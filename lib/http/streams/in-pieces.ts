@@ -70,10 +70,7 @@ export function inPieces(
   return { body, drop };
 }
 
-/**
- * A stream that holds a file or a process, for a client that has to read it. Calls in process have no `outgoing`, and
- * may take their time.
- */
+/** A stream that holds a file or a process, for a client that has to read it. Calls in process may take their time. */
 export const whileRead = (
   body: ReadableStream<Uint8Array>,
   outgoing: ServerResponse | undefined,

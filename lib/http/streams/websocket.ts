@@ -59,10 +59,7 @@ export function keyIn(text: string): string {
   }
 }
 
-/**
- * The WebSocket route: sends an organization's events and state changes as they happen
- * (schema/streams.md#the-websocket).
- */
+/** The WebSocket: an organization's events and state changes as they happen (schema/streams.md#the-websocket). */
 export function createLiveRoute({
   feed,
   events,

@@ -165,10 +165,7 @@ export function createStatements() {
   };
 }
 
-/**
- * PostgreSQL cannot store U+0000. Callers cannot send it, but responses of receivers and output of programs may contain
- * it.
- */
+/** PostgreSQL cannot store U+0000. Responses of receivers and output of programs may contain it. */
 export const storable = <T>(value: T) => (typeof value === "string" ? value.replaceAll("\0", "\ufffd") : value);
 
 /** A connection of `pg`, or a pool of them. */

@@ -47,9 +47,7 @@ export interface PostgresEngine {
   readonly cluster: Cluster;
 }
 
-/**
- * READ COMMITTED transactions. As on SQLite, those of one organization run one after the other, across all processes.
- */
+/** READ COMMITTED. As on SQLite, transactions of one organization run one by one, across all processes. */
 export async function createPostgresEngine(driver: Driver, url: string, link: Link): Promise<PostgresEngine> {
   const statements = createStatements();
   const poolOf = (use: "reads" | "counters", max: number) =>

@@ -50,9 +50,7 @@ export function createLink({ driver, url, check }: Ports) {
   const name = createRandom().alphanumeric(12);
   const application = `svc-server ${name}`;
 
-  /**
-   * Terminates the backends of lost connections: the server may not notice the loss, and their transactions hold locks.
-   */
+  /** Terminates the backends of lost connections: the server may not notice, and their transactions hold locks. */
   const endLost = async (client: Client) => {
     if (lost.length === 0) return;
     const ended = lost;

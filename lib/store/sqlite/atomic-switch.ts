@@ -5,9 +5,7 @@ import { codeOf, DatabaseError, describeError } from "../database-error.ts";
 import { sync, syncFolder } from "../sync-folder.ts";
 import { lockDatabase } from "./database-lock.ts";
 
-/**
- * The suffixes of all files of a database. All are switched together: a WAL must never be applied to another database.
- */
+/** The suffixes of a database's files, which are switched together: a WAL belongs to one database only. */
 const suffixes = ["", "-wal", "-shm", ".key", ".sha256", "-files", "-repositories", "-data"];
 
 /** The staging folder. While it exists, the old files are current, even after a kill. */

@@ -12,10 +12,7 @@ database.pragma("busy_timeout = 0");
 
 interface Result {
   readonly busy: number;
-  /**
-   * `log` counts the pages in the log, `checkpointed` those already written back. Both are -1 while another connection
-   * checkpoints.
-   */
+  /** The pages in the log, and those written back. Both are -1 while another connection checkpoints. */
   readonly log: number;
   readonly checkpointed: number;
 }

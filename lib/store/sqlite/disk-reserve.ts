@@ -11,9 +11,7 @@ const forStart = 1024 * 1024;
 /** Free space, beyond the reserve, that must exist before writes resume. Less would last for only a few requests. */
 const slack = 4 * 1024 * 1024;
 
-/**
- * Disk space reserved for a full disk, so that deletes and a start still work. SQLite needs log space to delete rows.
- */
+/** Space for deletes and a start on a full disk. SQLite needs log space to delete rows. */
 export interface Reserve {
   /** Returns whether the disk has room again. Restores the reserve if it is incomplete. */
   refill(): boolean;

@@ -1,6 +1,4 @@
-/**
- * A worker thread that checks the rules of a database file, on its own connection. A large database is copied first.
- */
+/** A thread that checks the rules of a database file, on its own connection. A large database is copied first. */
 import { parentPort, workerData } from "node:worker_threads";
 import { violationsOf } from "../invariants.ts";
 import { openRaw } from "./connection.ts";

@@ -81,10 +81,7 @@ export function createRecovery({ path, reserve, usedReserve, reopen, tryWriting 
     watch(given: Watcher): void {
       watcher = given;
     },
-    /**
-     * Called when the start is complete: takes the reserve. Returns false if there is no room for it and no error was
-     * reported about it.
-     */
+    /** Takes the reserve when the start is complete. Returns false if there is no room and no error was reported. */
     started(): boolean {
       const hasReserve = reserve.refill();
       if (!hasReserve && usedReserve) enter("disk_full", "the reserve was needed to start");

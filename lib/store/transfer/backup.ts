@@ -76,9 +76,7 @@ export async function backup(from: string, to: string, { force, report = () => {
   return { lost, warnings: warning === undefined ? [] : [warning], unread };
 }
 
-/**
- * Replaces a database with a backup, including its key, assets and git repositories. No server may be running on it.
- */
+/** Replaces a database with a backup, including key, assets and git repositories. No server may run on it. */
 export async function restore(from: string, to: string, { force, report = () => {} }: Settings): Promise<CopyResult> {
   const [source, target] = [resolve(from), resolve(to)];
   const warning = settleSwitch(source);

@@ -31,10 +31,7 @@ const filesInDatabase = (ask: Ask): Side["files"] => ({
   },
 });
 
-/**
- * A PostgreSQL database, read from one snapshot. With `alone`, fails if a server uses the database, and keeps servers
- * out until `close`.
- */
+/** A PostgreSQL database, read from one snapshot. With `alone`, refuses servers, and keeps them out until `close`. */
 export const openPostgresSource = (url: string, folder: string | undefined, { alone }: { readonly alone: boolean }) =>
   onPostgres(url, { readOnly: true }, async (client): Promise<Source> => {
     await checkServer(client, { isWritten: false });

@@ -36,9 +36,7 @@ interface Sums {
 
 const elsewhere = "name an empty database, or a file that does not exist";
 
-/**
- * Copies rows and files in one pass, then compares checksums. A target that already holds a service is only compared.
- */
+/** Copies rows and files in one pass, then compares checksums. A target that holds a service is only compared. */
 export async function copyService(source: Source, target: Target, report: Report): Promise<CopyReport> {
   const vault = await vaultOf(source);
   const { used, shown } = target;

@@ -17,10 +17,7 @@ import type { Report } from "./progress.ts";
 /** The folder beside a database for the files of its generations. */
 export const assetFolderOf = (path: string) => `${path}-files`;
 
-/**
- * Words for error messages: the path that the operator named, which may differ from the file that is read, and the
- * remedy for damage.
- */
+/** For error messages: the path that the operator named, if it differs, and the remedy for damage. */
 interface Words {
   readonly named?: string;
   readonly remedy?: string;

@@ -66,9 +66,7 @@ async function encryptAgain(
   return values;
 }
 
-/**
- * The key is in a file beside the database. The new key is stored next to it before the commit, and replaces it after.
- */
+/** The key is in a file. The new key is stored next to it before the commit, and replaces it afterwards. */
 async function rotateFile(path: string, after: Buffer, report: Report): Promise<Rotation> {
   settleSwitch(path);
   if (!existsSync(path)) throw new DatabaseError(path, "it does not exist; name another file");
