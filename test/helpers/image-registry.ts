@@ -1,13 +1,13 @@
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
 import { gzipSync } from "node:zlib";
-import { tarEnd, tarFile, tarHeader } from "../../lib/platform/containers/context-tar.ts";
 import { found, type Scope } from "./container-engine.ts";
 import { temporaryFolder } from "./program.ts";
 
@@ -73,16 +73,24 @@ export const answering = (version: string): ImageParts => ({
 
 const sha256 = (bytes: Buffer) => `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
 
+/** The file system of an image as an archive; equal files give equal bytes. */
+function layerOf(files: Readonly<Record<string, string>>): Buffer {
+  const root = mkdtempSync(join(tmpdir(), "svc-layer-"));
+  try {
+    for (const name of ["bin", "srv", "tmp"]) mkdirSync(join(root, name));
+    copyFileSync(found("busybox"), join(root, "bin/busybox"));
+    for (const name of applets) symlinkSync("busybox", join(root, "bin", name));
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(root, name), text);
+    const same = ["--sort=name", "--mtime=@0", "--owner=0", "--group=0", "--numeric-owner", "--mode=755"];
+    return execFileSync("tar", ["-c", ...same, "-C", root, "."], { maxBuffer: 64 * 1024 ** 2 });
+  } finally {
+    rmSync(root, { recursive: true });
+  }
+}
+
 /** The parts of an image, created without a network: busybox and some files. */
 export function makeImage({ files = {}, config = {}, architecture }: ImageParts) {
-  const busybox = readFileSync(found("busybox"));
-  const layer = Buffer.concat([
-    ...["bin", "srv", "tmp"].map((name) => tarHeader({ name, kind: "folder", mode: 0o755 })),
-    tarFile("bin/busybox", busybox, 0o755),
-    ...applets.map((name) => tarHeader({ name: `bin/${name}`, kind: "link", target: "busybox" })),
-    ...Object.entries(files).map(([name, text]) => tarFile(name, text, 0o755)),
-    tarEnd,
-  ]);
+  const layer = layerOf(files);
   const packed = gzipSync(layer, { level: 1 });
   const arch = architecture ?? (process.arch === "x64" ? "amd64" : process.arch);
   const settings = Buffer.from(

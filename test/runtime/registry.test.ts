@@ -1,11 +1,16 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
 import { test } from "node:test";
 import { createOutbound, type OutboundOptions } from "../../lib/drivers/outbound/outbound.ts";
 import { parseReference } from "../../lib/kernel/text/image-reference.ts";
+import { tarOf } from "../../lib/platform/containers/context-tar.ts";
 import { contextFilter } from "../../lib/platform/containers/dockerignore.ts";
 import { createFrameReader } from "../../lib/platform/containers/log-frames.ts";
 import { resolveDigest } from "../../lib/platform/containers/registry.ts";
 import { type Answer, registry } from "../helpers/image-registry.ts";
+import { temporaryFolder } from "../helpers/program.ts";
 
 const digest = `sha256:${"a".repeat(64)}`;
 
@@ -157,4 +162,29 @@ test("A .dockerignore leaves out what it names, and its last match decides", () 
   ]);
   // A hostile file costs at most its length times the path's length.
   assert.equal(contextFilter(`${"*a".repeat(500)}b\n`.repeat(50))("a".repeat(200)), true);
+});
+
+test("A context holds each file under its own name, and links as links", async (t) => {
+  const root = temporaryFolder(t);
+  const long = `${"long".repeat(30)}/${"ü".repeat(60)}`;
+  const names = ["Dockerfile", "\\Dockerfile", "c:Dockerfile", "docs/api", "docs/other", "empty/.keep", long];
+  for (const name of names) {
+    mkdirSync(dirname(join(root, name)), { recursive: true });
+    writeFileSync(join(root, name), name);
+  }
+  symlinkSync("/etc", join(root, "outside"));
+  const archive = join(temporaryFolder(t), "context.tar");
+  writeFileSync(
+    archive,
+    await (await tarOf(root, contextFilter("docs/*\n!docs/api\nempty/.keep"))).toArray().then(Buffer.concat),
+  );
+  const unpacked = temporaryFolder(t);
+  execFileSync("tar", ["-x", "-f", archive, "-C", unpacked]);
+  const kept = names.filter((name) => name !== "docs/other" && name !== "empty/.keep");
+  const unpackedNames = readdirSync(unpacked, { recursive: true, withFileTypes: true }).map((entry) =>
+    relative(unpacked, join(entry.parentPath, entry.name)),
+  );
+  assert.deepEqual(unpackedNames.sort(), [...kept, "docs", "empty", dirname(long), "outside"].sort());
+  for (const name of kept) assert.equal(readFileSync(join(unpacked, name), "utf8"), name);
+  assert.equal(readlinkSync(join(unpacked, "outside")), "/etc");
 });

@@ -1,4 +1,4 @@
-import { Readable } from "node:stream";
+import { packTar } from "modern-tar/fs";
 import * as v from "valibot";
 import type { Outbound } from "../../drivers/outbound/outbound.ts";
 import { isImageName, nameOf, parseReference } from "../../kernel/text/image-reference.ts";
@@ -7,7 +7,6 @@ import { Failure } from "../runtime/failure.ts";
 import type { Git } from "../runtime/git.ts";
 import type { Releases } from "../runtime/releases.ts";
 import type { Engine } from "./connect.ts";
-import { tarEnd, tarFile } from "./context-tar.ts";
 import { credentialFor, engineHeaders, type Registries } from "./credentials.ts";
 import { checkTrigger, type SourcePorts } from "./dockerfile-sources.ts";
 import { EngineError, jsonLines } from "./engine-api.ts";
@@ -67,7 +66,7 @@ async function refuseHiddenTriggers(
   { engine: { api }, limits }: ReleasePorts,
   signal: AbortSignal,
 ): Promise<void> {
-  const body = Readable.from([tarFile("Dockerfile", `FROM ${image}\n`), tarEnd]);
+  const body = packTar([{ type: "content", target: "Dockerfile", content: `FROM ${image}\n` }]);
   const memory = String(limits.memory_bytes);
   const query = { networkmode: "none", rm: "1", forcerm: "1", memory, memswap: memory };
   for await (const line of jsonLines(await api.open("POST", "/build", { query, body, signal, timeout: null }))) {

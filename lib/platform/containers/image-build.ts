@@ -1,6 +1,5 @@
 import { lstatSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Readable } from "node:stream";
 import * as v from "valibot";
 import { AbortController } from "../../kernel/node/web.ts";
 import { hideValues } from "../../kernel/secrets/secret-values.ts";
@@ -96,7 +95,7 @@ async function make(order: Order, root: string, run: LimitedRun, ports: ReleaseP
   const stopListening = onAbort(signal, () => reading.abort());
   const unwatch = watchDisk(api, progress, limits.disk_bytes, end);
   try {
-    const body = Readable.from(tarOf(root, contextFilter(ignored)));
+    const body = await tarOf(root, contextFilter(ignored));
     const call = { query, body, signal: reading.signal, timeout: null };
     for await (const line of jsonLines(await api.open("POST", "/build", call))) {
       const { stream, error } = v.parse(buildAnswer, line);
