@@ -7,7 +7,7 @@ import { notHere, type Route, unnamed, withOtherMethods } from "../../http/route
 import { whileRead } from "../../http/streams/in-pieces.ts";
 import { notFound, Problem } from "../../kernel/errors.ts";
 import { isStream } from "../../kernel/node/web.ts";
-import { matches, rangeOf } from "./byte-range.ts";
+import { matches, rangeOf } from "../../kernel/text/file-request.ts";
 
 /** Files are untrusted content: browsers must not run them or guess another type. */
 const guarded = {

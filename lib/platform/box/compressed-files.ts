@@ -1,6 +1,7 @@
 import { lstat, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import { acceptedEncoding } from "../../kernel/text/file-request.ts";
 import { mediaTypeOf } from "./media-types.ts";
 
 /** The encodings of compressed files, the best one first. */
@@ -37,16 +38,6 @@ export async function compressFolder(folder: string): Promise<void> {
   }
 }
 
-/** Whether a header `Accept-Encoding` names an encoding, other than with the weight 0. */
-const accepts = (header: string, encoding: Encoding) =>
-  header.split(",").some((one) => {
-    const [name = "", weight = ""] = one
-      .toLowerCase()
-      .split(";")
-      .map((part) => part.trim());
-    return name === encoding && !/^q=0(\.0*)?$/.test(weight);
-  });
-
 /** The compressed files of a file; the accepted one is undefined if there is none. */
 export async function compressedOf(path: string, accepted: string) {
   const all = await Promise.all(
@@ -57,5 +48,9 @@ export async function compressedOf(path: string, accepted: string) {
     }),
   );
   const found = all.flat();
-  return { isAny: found.length > 0, accepted: found.find(({ encoding }) => accepts(accepted, encoding)) };
+  const chosen = acceptedEncoding(
+    accepted,
+    found.map(({ encoding }) => encoding),
+  );
+  return { isAny: found.length > 0, accepted: found.find(({ encoding }) => encoding === chosen) };
 }

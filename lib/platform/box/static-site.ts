@@ -2,6 +2,7 @@ import { createReadStream, type Stats } from "node:fs";
 import { realpath, stat } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { join, sep } from "node:path";
+import { matches, rangeOf } from "../../kernel/text/file-request.ts";
 import { compressedOf } from "./compressed-files.ts";
 import { mediaTypeOf } from "./media-types.ts";
 
@@ -54,17 +55,8 @@ async function findPage(root: string, path: string): Promise<Found | string | un
   return undefined;
 }
 
-function range(header: string | undefined, size: number): { start: number; end: number } | "wrong" | undefined {
-  const [, from = "", to = ""] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? "") ?? [];
-  if (from === "" && to === "") return undefined;
-  const start = from === "" ? Math.max(0, size - Number(to)) : Number(from);
-  const end = from === "" || to === "" ? size - 1 : Math.min(Number(to), size - 1);
-  return start > end ? "wrong" : { start, end };
-}
-
 async function send(request: IncomingMessage, response: ServerResponse, original: Found, status = 200): Promise<void> {
-  const accepted = request.headers["accept-encoding"];
-  const compressed = await compressedOf(original.path, typeof accepted === "string" ? accepted : "");
+  const compressed = await compressedOf(original.path, String(request.headers["accept-encoding"] ?? ""));
   // A part is one of the file itself.
   const chosen = request.headers.range === undefined ? compressed.accepted : undefined;
   const { path, size, etag } = chosen ? { path: chosen.path, ...versionOf(chosen.info) } : original;
@@ -76,17 +68,18 @@ async function send(request: IncomingMessage, response: ServerResponse, original
     ...(compressed.isAny && { vary: "Accept-Encoding" }),
     ...(chosen && { "content-encoding": chosen.encoding }),
   };
-  if (status === 200 && request.headers["if-none-match"] === etag) {
+  if (status === 200 && matches(request.headers["if-none-match"], etag)) {
     response.writeHead(304, headers).end();
     return;
   }
   // With If-Range, a client asks for a part of the file that it knows (RFC 9110, section 13.1.5).
   const known = request.headers["if-range"] ?? etag;
-  const part = status === 200 && known === etag ? range(request.headers.range, size) : undefined;
-  if (part === "wrong") {
+  const wanted = status === 200 && known === etag ? rangeOf(request.headers.range, size) : "whole";
+  if (wanted === "beyond") {
     response.writeHead(416, { "content-range": `bytes */${size}` }).end();
     return;
   }
+  const part = wanted === "whole" ? undefined : wanted;
   const { start, end } = part ?? { start: 0, end: size - 1 };
   response.writeHead(part ? 206 : status, {
     ...headers,
