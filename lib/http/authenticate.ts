@@ -1,5 +1,4 @@
 import { Problem } from "../kernel/errors.ts";
-import { andThen } from "../kernel/node/promises.ts";
 import { anonymous, type Caller } from "../kernel/operation.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { WatchKey } from "./limits/cancellation.ts";
@@ -103,46 +102,40 @@ export function createAuthenticator(ports: {
 }) {
   const { identify, windows, keyLimit, addressRateLimit } = ports;
 
-  const takeAddress = (request: RequestContext, whenFull?: WhenFull): Window | Promise<Window> => {
+  const takeAddress = async (request: RequestContext, whenFull?: WhenFull): Promise<Window> => {
     const network = siteOf(request);
     const [site, limit] = [`site ${network}`, limitsOfSite * addressRateLimit];
     const ofSite = network && windows.look(site, limit);
     // If the network is used up, its addresses are not counted: they would fill the memory.
     if (ofSite && !ofSite.allowed) return ofSite;
-    return andThen(windows.take(bucketOf(request), addressRateLimit, whenFull), (own) => {
-      // A request that the address's own window refuses does not count for its network.
-      if (!network || !own.allowed) return own;
-      return andThen(windows.take(site, limit, "not counted"), (whole) => (whole.allowed ? own : whole));
-    });
+    const own = await windows.take(bucketOf(request), addressRateLimit, whenFull);
+    // A request that the address's own window refuses does not count for its network.
+    if (!network || !own.allowed) return own;
+    const whole = await windows.take(site, limit, "not counted");
+    return whole.allowed ? own : whole;
   };
 
   /** Counts a request in each window, until one is used up. Answers the one that is nearest to its end. */
-  const takeEach = (counted: Identity["windows"]) =>
-    counted.reduce<Window | undefined | Promise<Window | undefined>>(
-      (taken, [key_id, limit]) =>
-        andThen(taken, (nearest) => {
-          if (nearest?.allowed === false) return nearest;
-          return andThen(windows.take(key_id, keyLimit(limit)), (next) =>
-            nearest && next.allowed && nearest.remaining <= next.remaining ? nearest : next,
-          );
-        }),
-      undefined,
-    );
+  const takeEach = async (counted: Identity["windows"]): Promise<Window | undefined> => {
+    let nearest: Window | undefined;
+    for (const [key_id, limit] of counted) {
+      const next = await windows.take(key_id, keyLimit(limit));
+      if (!next.allowed) return next;
+      if (!nearest || next.remaining < nearest.remaining) nearest = next;
+    }
+    return nearest;
+  };
 
-  const byToken = (request: RequestContext, token: string | undefined): Authentication | Promise<Authentication> =>
-    andThen(token === undefined ? undefined : identify(token), (identity) => {
-      if (!identity) {
-        const { isCurrent } = unauthenticated;
-        return andThen(takeAddress(request), (window) => {
-          const refusal = exceeded(window) ?? unauthorized(request);
-          return { caller: anonymous, key_id: null, token, window, isCurrent, refusal };
-        });
-      }
-      const { caller, isCurrent } = identity;
-      return andThen(takeEach(identity.windows), (window) => {
-        return { caller, key_id: caller.key_id, token, window, isCurrent, refusal: window && exceeded(window) };
-      });
-    });
+  const byToken = async (request: RequestContext, token: string | undefined): Promise<Authentication> => {
+    const identity = token === undefined ? undefined : await identify(token);
+    if (!identity) {
+      const window = await takeAddress(request);
+      return { ...unauthenticated, token, window, refusal: exceeded(window) ?? unauthorized(request) };
+    }
+    const { caller, isCurrent } = identity;
+    const window = await takeEach(identity.windows);
+    return { caller, key_id: caller.key_id, token, window, isCurrent, refusal: window && exceeded(window) };
+  };
 
   const withoutKey = async (request: RequestContext, whenFull?: WhenFull): Promise<Authentication> => {
     const window = await takeAddress(request, whenFull);

@@ -163,7 +163,7 @@ export function createRateLimits({ store, clock, dirty, counters }: Ports) {
   };
 
   return {
-    /** Counts a request if the limit allows it. Synchronous if this process knows the bucket. */
+    /** Counts a request if the limit allows it. A promise only for a bucket that this process does not know. */
     take(wanted: string, limit: number, whenFull: WhenFull = "counted together"): Window | Promise<Window> {
       const started_at = startOfWindow();
       const known = together ? common : buckets;
