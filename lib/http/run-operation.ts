@@ -59,9 +59,10 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
     if (takesBody) ports.received?.(request, bytes);
     const { organization_id, user_id } = caller;
     const watch = (lost: () => void) => authenticator.watch(authentication, lost);
-    const cancellation = cancellationOf(request, closing, watch);
-    const { count, end, check } = cancellation;
-    const cancel = () => cancellation;
+    /** Most requests are too short to be cancelled. */
+    let cancellation: Cancellation | undefined;
+    const cancel = () => (cancellation ??= cancellationOf(request, closing, watch));
+    const end = () => cancellation?.end();
     // Calls in process wait for nothing. Callers without a key share no budget: any of them could use it up.
     const budget = request.incoming && organization_id ? `${organization_id} long answers` : undefined;
     const isLarge = request.incoming !== undefined && bytes.length > largeBody;
@@ -71,7 +72,7 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
       const { params } = request;
       // A client that has received no event yet may send this header empty.
       const resume = request.header("last-event-id") || undefined;
-      const input = { params, query: queryOf(request), body, resume, signal: () => count(organization_id) };
+      const input = { params, query: queryOf(request), body, resume, signal: () => cancel().count(organization_id) };
       const caller = operation.method === "DELETE" ? { ...by, deletes: true } : by;
       return execute(operation, services, input, caller, rules);
     };
@@ -94,8 +95,8 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
     let result: unknown;
     try {
       const found = await run(caller);
-      if (found instanceof Stream) count(organization_id);
-      if (operation.method === "GET") check();
+      if (found instanceof Stream) cancel().count(organization_id);
+      if (operation.method === "GET") cancellation?.check();
       result = found;
       await audited?.complete(result);
       if (result instanceof LongList) {
@@ -113,7 +114,7 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
     } finally {
       if (!(result instanceof Stream)) end();
     }
-    const open = metered(cancellation, meter.opened("sse"));
+    const open = metered(cancel(), meter.opened("sse"));
     const body = eventStream(result, operation.write, open, log, fairShares, by);
     return { status: 200, headers: eventHeaders, body, request_id: request.id };
   };

@@ -36,7 +36,7 @@ export function createFairShares() {
 
   const now = () => monotonicNow() * perMillisecond;
   const usedBy = (budget: string) => Math.max(used.get(budget) ?? 0, now());
-  const isLate = (budget: string) => usedBy(budget) - ahead >= now();
+  const isLate = (budget: string) => (used.get(budget) ?? 0) - ahead >= now();
   const isBusy = (budget: string) => (usedNow.get(budget) ?? 0) >= maxInTick;
 
   /** Takes the right to send entries. Resolves when the budget has time for them. Undefined: at once. */
