@@ -9,7 +9,7 @@ import { createReadableStream, isStream } from "../../kernel/node/web.ts";
 import type { Fault, Faults } from "./faults.ts";
 
 interface Ports {
-  readonly faults: Pick<Faults, "meet">;
+  readonly faults: Pick<Faults, "meet" | "isEmpty">;
   readonly writer: Writer;
   /** Whether the service accepts a `Host`. Requests to other hosts get a 421 and no fault. */
   readonly knowsHost: (host: string | undefined) => boolean;
@@ -42,8 +42,9 @@ export function withFaults(handler: Handler, { faults, writer, knowsHost, look, 
   };
 
   return (request, route) => {
-    const meetsFaults = isVersioned(request) && (!request.incoming || knowsHost(request.header("host")));
-    const fault = meetsFaults ? faults.meet(request) : undefined;
+    if (faults.isEmpty() || !isVersioned(request)) return usual(request, route);
+    const isHere = !request.incoming || knowsHost(request.header("host"));
+    const fault = isHere ? faults.meet(request) : undefined;
     return fault ? underFault(fault, request, route) : usual(request, route);
   };
 }

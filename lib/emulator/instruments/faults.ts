@@ -175,9 +175,10 @@ export function createFaults({ clock, closing }: { clock: Clock; closing: AbortS
   };
 
   return {
+    isEmpty: () => faults.length === 0,
+
     /** The fault that applies to a request, counted as used; undefined for nearly all requests. */
     meet({ method, path }: { readonly method: string; readonly path: string }): Fault | undefined {
-      if (faults.length === 0) return undefined;
       const isMatch = ({ match }: CountedFault) =>
         (match.method ?? method) === method && (match.path === undefined || matchesGlob(match.path, path));
       const met = faults.filter(isMatch).find(use);
