@@ -1,4 +1,4 @@
-import type { Database, Statement as Prepared } from "better-sqlite3";
+import type { Database } from "better-sqlite3";
 import { sql } from "kysely";
 import { Problem } from "../../kernel/errors.ts";
 import { yieldToEventLoop } from "../../kernel/node/event-loop.ts";
@@ -172,32 +172,24 @@ function statementOf(link: Link, text: string, translate: (error: unknown) => un
       prepared = link.database.prepare(text);
       preparedBy = link.database;
     }
+    if (prepared.readonly) link.group.beforeRead();
+    else if (!link.group.beforeWrite()) throw new Error("a write outside of a transaction");
     return prepared;
   };
-  const read = <T>(run: (statement: Prepared) => T): T => {
+  const read = async (way: "all" | "get", parameters: readonly unknown[]): Promise<never> => {
     try {
-      const statement = current();
-      if (statement.readonly) link.group.beforeRead();
-      else requireTransaction(link);
-      return run(statement);
+      return current()[way](parameters) as never;
     } catch (error) {
       throw translate(error);
     }
   };
-  const run = async (parameters: readonly unknown[]) => {
-    requireTransaction(link);
-    return current().run(parameters).changes;
-  };
+  const run = async (parameters: readonly unknown[]) => current().run(parameters).changes;
   return {
-    all: async (parameters) => read((statement) => statement.all(parameters)),
-    first: async (parameters) => read((statement) => statement.get(parameters)),
+    all: (parameters) => read("all", parameters),
+    first: (parameters) => read("get", parameters),
     run,
     send: run,
   };
-}
-
-function requireTransaction({ group }: Link): void {
-  if (!group.beforeWrite()) throw new Error("a write outside of a transaction");
 }
 
 /** An unusable store is a 503, not a 500 (schema/README.md#errors). */
