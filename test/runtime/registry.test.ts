@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { test } from "node:test";
@@ -7,6 +8,7 @@ import { createOutbound, type OutboundOptions } from "../../lib/drivers/outbound
 import { parseReference } from "../../lib/kernel/text/image-reference.ts";
 import { tarOf } from "../../lib/platform/containers/context-tar.ts";
 import { contextFilter } from "../../lib/platform/containers/dockerignore.ts";
+import { createEngineApi } from "../../lib/platform/containers/engine-api.ts";
 import { createFrameReader } from "../../lib/platform/containers/log-frames.ts";
 import { resolveDigest } from "../../lib/platform/containers/registry.ts";
 import { type Answer, registry } from "../helpers/image-registry.ts";
@@ -187,4 +189,17 @@ test("A context holds each file under its own name, and links as links", async (
   assert.deepEqual(unpackedNames.sort(), [...kept, "docs", "empty", dirname(long), "outside"].sort());
   for (const name of kept) assert.equal(readFileSync(join(unpacked, name), "utf8"), name);
   assert.equal(readlinkSync(join(unpacked, "outside")), "/etc");
+});
+
+test("A context that no engine takes closes its files", async (t) => {
+  const root = temporaryFolder(t);
+  writeFileSync(join(root, "large"), Buffer.alloc(16 * 1024 ** 2));
+  const { open } = createEngineApi(join(root, "none.sock"), "/v1.41");
+  const none = new AbortController().signal;
+  for (const signal of [none, AbortSignal.abort()]) {
+    const body = await tarOf(root, () => true);
+    const closed = once(body, "close");
+    await assert.rejects(open("POST", "/build", { body, signal }), /is not running$|it was ended/);
+    await closed;
+  }
 });

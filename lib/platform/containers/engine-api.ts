@@ -19,7 +19,7 @@ export class EngineError extends Failure {
 export interface EngineCall {
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
-  /** An object is sent as JSON, a stream unchanged. */
+  /** An object is sent as JSON, a stream unchanged. A stream is destroyed when the call ends. */
   readonly body?: object;
   readonly signal?: AbortSignal;
   /** How long to wait for the response headers; 30 s by default. */
@@ -75,9 +75,13 @@ const queryOf = ({ query }: EngineCall) => (query ? `?${new URLSearchParams(quer
 
 function send(socketPath: string, method: Method, path: string, call: EngineCall): Promise<IncomingMessage> {
   const { body, headers, signal, timeout = "30s" } = call;
-  if (signal?.aborted) return Promise.reject(new Failure("it was ended"));
+  const stream = body && isStream(body) ? body : undefined;
+  if (signal?.aborted) {
+    stream?.destroy();
+    return Promise.reject(new Failure("it was ended"));
+  }
   return new Promise((resolve, reject) => {
-    const type = body && { "content-type": isStream(body) ? "application/x-tar" : "application/json" };
+    const type = body && { "content-type": stream ? "application/x-tar" : "application/json" };
     const asked = request({ socketPath, method, path, agent: false, headers: { host: "engine", ...type, ...headers } });
     const abort = () => asked.destroy(new Failure("it was ended"));
     const late = () => asked.destroy(new EngineError(`the engine did not answer within ${timeout}`));
@@ -93,8 +97,12 @@ function send(socketPath: string, method: Method, path: string, call: EngineCall
       cancel();
       reject(error instanceof Failure ? error : new EngineError(reasonOf(error, socketPath)));
     });
-    asked.once("close", () => stopListening?.());
-    if (body && isStream(body)) body.on("error", (error) => asked.destroy(error)).pipe(asked);
+    asked.once("close", () => {
+      stopListening?.();
+      // It may hold files open.
+      stream?.destroy();
+    });
+    if (stream) stream.on("error", (error) => asked.destroy(error)).pipe(asked);
     else asked.end(body && JSON.stringify(body));
   });
 }
