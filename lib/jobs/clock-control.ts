@@ -46,6 +46,7 @@ export function createClockControl({ clock, loop, sink, moved, upcoming, company
   const advance = async (path: "by" | "to", target: (now: number) => number): Promise<Advanced> => {
     requireManual(path);
     const ran = await loop.advance((now) => {
+      requireManual(path);
       const at = target(now);
       if (at < now) throw invalid(path, `must not be before ${isoOf(now)}: the clock never goes back`);
       if (!(at <= latestInstant)) throw invalid(path, `must not be after ${isoOf(latestInstant)}`);
@@ -105,8 +106,8 @@ export function createClockControl({ clock, loop, sink, moved, upcoming, company
     async goOn() {
       if (!clock.isFrozen)
         throw invalid("clock", "does not stand because of a freeze: start with another --clock to let it run");
-      clock.goOn();
-      await loop.resume();
+      requireOutsideSink();
+      await loop.goOn();
       moved();
     },
   };

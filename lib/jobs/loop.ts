@@ -135,17 +135,21 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false, c
       });
   };
 
-  const resume = () => exclusively(async () => pump());
   return {
     /** `after a crash`, each running job counts a crash. `after a pause` none does: a snapshot was taken then. */
     async start(how: "after a crash" | "after a pause"): Promise<void> {
       if (how === "after a crash") await runner.reclaim();
       else releasePaused = runner.release;
       if (clock.mode === "manual") return;
-      await resume();
+      await exclusively(async () => pump());
       if (isShared) stopPoll = pollJobs({ runner, log, pump });
     },
-    resume,
+    /** Lets a frozen clock run on, after the moves that wait for it. */
+    goOn: () =>
+      exclusively(async () => {
+        clock.goOn();
+        pump();
+      }),
     wake(at: number) {
       mover.added();
       if (at <= clock.now()) pump();
@@ -168,9 +172,10 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false, c
     /** Runs the jobs of every due time up to `target`, in order; with `until`, no further than necessary. */
     advance: (target: (now: number) => number, until?: Until): Promise<number> =>
       exclusively(async () => {
-        // Throws unless the clock is manual, before anything is stored or run.
+        // Both throw unless the clock is manual, before anything is stored or run: it may run on since the call.
+        const at = target(clock.now());
         clock.moveTo(clock.now());
-        return mover.move(target(clock.now()), until);
+        return mover.move(at, until);
       }),
     /** Moves a manual clock to the due time of the next one-off job and runs it. Without such a job it does nothing. */
     advanceToNext: () => exclusively(mover.advanceToNext),

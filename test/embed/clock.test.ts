@@ -132,6 +132,23 @@ test("a frozen clock that was moved ahead of the machine's never goes back", asy
   assert.ok(clock.now().toISOString() > now);
 });
 
+test("a clock that is let run on during a move does so once the move has ended", async (t) => {
+  const here = await world(t, { clock: "real" });
+  const post = (path: string, body?: unknown) => here.call("nobody", "POST", `/_svc/clock/${path}`, body);
+  expect(await post("freeze"), 200);
+  const { id } = await here.deploy((await here.project()).id);
+  const moving = post("advance", { by: "1d" });
+  // Meanwhile, the body of that call has been read.
+  expect(await here.call("owner", "GET", "/v1/me"), 200);
+  const [moved, runs, late] = await Promise.all([moving, post("run"), post("advance", { by: "1d" })]);
+  const { mode, now } = expect(runs, 200);
+  assert.equal(mode, "scaled");
+  assert.ok(now >= expect(moved, 200).now);
+  // It moves the clock before it runs, or is refused.
+  assert.ok([200, 422].includes(late.status), `${late.status}`);
+  assert.equal((await deploymentNow(here, id)).status, "active");
+});
+
 test("the mode start refuses to freeze its clock", async (t) => {
   const { clock } = (await world(t, { mode: "start", clock: "real", random: undefined })).service;
   assert.throws(() => clock.freeze(), /instruments are for the mode dev/);
