@@ -79,7 +79,8 @@ export function createAppUrls(ports: Ports) {
       return app && !placement.isHere(app) ? (urlOf(app) ?? undefined) : undefined;
     },
 
-    hasHost: async (host: string) => (await atHost(host)) !== undefined,
+    /** Whether a host leads to an environment, even to one that has had no deployment yet. */
+    hasHost: async (host: string) => ((await custom.active(host)) ?? (await atHost(host))) !== undefined,
 
     async ofRange(range: EnvironmentRange, tx?: Tx): Promise<(environment: string) => EnvironmentApp> {
       const own = await custom.ofRange(range, tx);
