@@ -124,7 +124,7 @@ export function createRegistry({ store, clock, jobs, own, appsUrl, tellOthers }:
         if (!self || Date.parse(self.lease_since) + absence_ms > clock.now()) return [];
         const taken: string[] = [];
         for (const { id, host } of all.filter(isGone)) {
-          // Locks the row first, as `register` does, because the server may have returned meanwhile.
+          // Locks the row first, as `register` does, because the server may have returned.
           if ((await runtimes(tx).remove({ id })) === 0) continue;
           await apps(tx).moveApps({ from: id, to: self.id });
           await jobs.moveAdvances(tx, id, self.id);

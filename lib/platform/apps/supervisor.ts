@@ -97,7 +97,7 @@ export function createSupervisor({ log, runtime, proxy, appOf, output, crashed, 
     const coming = { port: undefined, ...createArrival() };
     void proxy.route(nameOf(entry.key), coming);
     await turn;
-    // Another call may have started it meanwhile.
+    // Another call may have started it by now.
     const isThere = turn !== undefined && entry.instance !== undefined;
     for (let failures = 0; !isThere && isCurrent(entry, deployment_id); failures++) {
       try {

@@ -15,13 +15,13 @@ import { createProjectCaches } from "../runtime/project-caches.ts";
 import { createReleases } from "../runtime/releases.ts";
 import type { Order, Run } from "../runtime/task.ts";
 import type { ReleasePorts } from "./base-images.ts";
-import { connectEngine, type Engine } from "./connect.ts";
+import { connectEngine } from "./connect.ts";
 import { createEngineInstances, type EngineInstances, type Running } from "./container-instances.ts";
 import { type Containers, createContainers, labels } from "./container-settings.ts";
 import { credentialFor, engineHeaders, type Registries } from "./credentials.ts";
 import { buildImage } from "./image-build.ts";
 import { besideOf } from "./image-settings.ts";
-import { checkImage, createImages, type Image, type Images } from "./images.ts";
+import { checkImage, createImages, type Image } from "./images.ts";
 import { goneFolders, namesOf, removeAll } from "./ownership.ts";
 import { resolveDigest } from "./registry.ts";
 
@@ -35,11 +35,8 @@ export interface EngineSettings extends RuntimeSettings {
 /** The whole shutdown has ten seconds. */
 const closingGrace_ms = 4_000;
 
-interface Begun {
-  readonly engine: Engine;
+interface Begun extends ReleasePorts {
   readonly containers: Containers;
-  readonly images: Images;
-  readonly release: ReleasePorts;
   readonly instances: EngineInstances;
 }
 
@@ -142,7 +139,7 @@ export function createEngineRuntime(
       const sources = createReleases(join(folder, "engine/sources"));
       await removeLeftovers(sources, async () => false, kept.warn);
       const given = { registries, outbound, limits, folder, variables: buildVariables };
-      begun = { engine, containers, images, release: { engine, images, git, sources, ...given }, instances };
+      begun = { engine, containers, images, git, sources, instances, ...given };
     },
 
     async find(name) {
@@ -151,7 +148,7 @@ export function createEngineRuntime(
     },
 
     async build(order, run) {
-      const { image, pin } = await makeRelease(order, run, ports().release);
+      const { image, pin } = await makeRelease(order, run, ports());
       return releaseOf(order.deployment_id, image, pin);
     },
 

@@ -48,7 +48,7 @@ export async function pushedBranches(read: Read, updates: readonly RefUpdate[]) 
       branch,
       change: commit === undefined ? "delete" : update.before === undefined ? "create" : "update",
     });
-    // A branch that another push has moved meanwhile is deployed by that one.
+    // If another push has moved the branch since, that push deploys it.
     if (commit === undefined || !isPresent) continue;
     const names = left > 0 ? await changed(read, update) : undefined;
     const paths = names !== undefined && names.length <= left ? names.split("\0").filter(Boolean) : undefined;

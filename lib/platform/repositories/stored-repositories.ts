@@ -25,7 +25,7 @@ async function readRepository(path: string, name: string): Promise<StoredReposit
   return {
     name,
     default_branch: isThere ? branch : null,
-    // A pack may be merged meanwhile.
+    // A pack may be gone, because it was merged.
     size: (await Promise.allSettled(sizes)).reduce((sum, one) => sum + (one.status === "fulfilled" ? one.value : 0), 0),
     pushed_at: (await textOf(noteIn(path))) || null,
   };
@@ -53,7 +53,7 @@ export const storedRepositories = ({
   readonly read: (path: string, ...args: string[]) => Promise<string | undefined>;
 }) => ({
   async pushed(name: RepositoryName, updates: readonly RefUpdate[], at: string) {
-    // A full disk, or a caller who removes the repository meanwhile, must not lose the deployments of the push.
+    // A full disk, or the removal of the repository, must not lose the deployments of the push.
     await writeFile(noteIn(pathOf(name)), at).catch(() => {});
     return pushedBranches((...args) => read(pathOf(name), ...args), updates);
   },
