@@ -62,7 +62,7 @@ export function createEndpoints({ store, clock, ids, queue, feed, encryption }: 
     return epoch;
   };
 
-  /** For the service itself: a delivery was abandoned, a plan has ended, or a project was deleted. */
+  /** A delivery was abandoned, the plan no longer includes the endpoint, or its project was deleted. */
   const deactivate = async (tx: Tx, row: Endpoint) => {
     const epoch = await startEpoch(tx, row);
     await endpoints(tx).update({ ...row, epoch, status: endpointLifecycle.moves.deactivate.to });
