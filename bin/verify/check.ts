@@ -15,6 +15,14 @@ export interface Sent {
   readonly key?: string | null;
 }
 
+export type Item = Readonly<Record<string, unknown>>;
+
+/** A record, and the answer that showed it. */
+export interface Made {
+  readonly answer: Answer;
+  readonly record: Item;
+}
+
 /** Sends requests to the server under test. */
 export interface Probe {
   send(method: string, path: string, sent?: Sent): Promise<Answer>;
@@ -93,14 +101,29 @@ export function expectRefusal(answer: Answer, why: string): void {
 
 /** A field's value in a body of any type. */
 export const field = (body: unknown, name: string): unknown =>
-  typeof body === "object" && body !== null ? (body as Readonly<Record<string, unknown>>)[name] : undefined;
+  typeof body === "object" && body !== null ? (body as Item)[name] : undefined;
 
 /** The record in a response: flat, or in the envelope `{data, meta}`. */
-export function recordOf(answer: Answer): Readonly<Record<string, unknown>> {
+export const recordOf = (answer: Answer): Item => recordIn(answer).record;
+
+/** The record in a response, with the response. */
+export function recordIn(answer: Answer): Made {
   const { body } = answer;
   const inner = field(body, "id") === undefined ? field(body, "data") : body;
   expect(typeof inner === "object" && inner !== null && !Array.isArray(inner), answer, "the body is not an object");
-  return inner as Readonly<Record<string, unknown>>;
+  return { answer, record: inner as Item };
+}
+
+/** Expects a success. Any 2xx is one, because the documentation does not say which one a creation returns. */
+export function expectSuccess(answer: Answer): Made {
+  expect(answer.status >= 200 && answer.status < 300, answer, "expected a success");
+  return recordIn(answer);
+}
+
+/** Expects 204 without a body. */
+export function expectRemoval(answer: Answer): void {
+  expectStatus(answer, 204);
+  expect(answer.text === "", answer, `the body is ${shown(answer.text)}`);
 }
 
 /** The id of the record that a response may have created. */
@@ -113,13 +136,40 @@ export const pageOf = ({ body }: Answer) => {
 };
 
 /** The items of a list. */
-export function itemsOf(answer: Answer): readonly Readonly<Record<string, unknown>>[] {
+export function itemsOf(answer: Answer): readonly Item[] {
   expectStatus(answer, 200);
   const data = field(answer.body, "data");
   expect(Array.isArray(data), answer, "data is not an array");
   const isRecord = (item: unknown) => typeof item === "object" && item !== null;
   expect(data.every(isRecord), answer, "an item of data is not an object");
-  return data as Readonly<Record<string, unknown>>[];
+  return data as Item[];
+}
+
+/** Expects that a record has these values. */
+export function expectFields({ answer, record }: Made, wanted: Item): void {
+  for (const [name, value] of Object.entries(wanted))
+    expect(
+      JSON.stringify(record[name]) === JSON.stringify(value),
+      answer,
+      `${name} is ${shown(record[name])}, expected ${shown(value)}`,
+    );
+}
+
+/** Expects that a list has a record, or that it lacks it. */
+export function expectListed(list: Answer, id: unknown, isListed = true): void {
+  const isThere = itemsOf(list).some((item) => item["id"] === id);
+  expect(isThere === isListed, list, `the list ${isListed ? "lacks" : "has"} ${id}`);
+}
+
+/** Asks for a record until its status fits. */
+export async function waitFor(on: Probe, path: string, fits: (status: string) => boolean): Promise<Made> {
+  for (let waited = 0; ; waited += 500) {
+    const made = recordIn(await on.get(path));
+    const { status } = made.record;
+    if (fits(String(status))) return made;
+    if (waited >= on.patience_ms) throw new Untried(`${path} was still ${status} after ${on.patience_ms / 1_000} s`);
+    await on.pause(500);
+  }
 }
 
 /** A value's short form for messages. */

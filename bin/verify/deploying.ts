@@ -3,28 +3,24 @@ import {
   type Check,
   changes,
   expect,
+  expectFields,
+  expectListed,
   expectRefusal,
+  expectSuccess,
   field,
+  type Item,
   itemsOf,
+  type Made,
+  type Probe,
   pageOf,
+  recordIn,
   recordOf,
   shown,
   Untried,
   unknownId,
 } from "./check.ts";
-import { expectSuccess, ownProject, unique } from "./own-project.ts";
-import {
-  after,
-  cancel,
-  create,
-  firstRelease,
-  git,
-  type Made,
-  observed,
-  order,
-  post,
-  restoredRelease,
-} from "./releases.ts";
+import { ownProject, unique } from "./own-project.ts";
+import { after, cancel, create, firstRelease, git, observed, order, post, restoredRelease } from "./releases.ts";
 import { rollingBack } from "./rolling-back.ts";
 import * as shape from "./shapes.ts";
 
@@ -32,20 +28,13 @@ const creation = changes("Deployments", {
   "POST /deployments answers a queued deployment with version and completed_at null, and its whole source": async (
     on,
   ) => {
-    const { answer, record } = await create(on);
-    const { status, version, completed_at, source } = shape.expectShape(shape.deployment, record, answer);
-    expect(status === "queued", answer, `status is ${shown(status)}`);
-    expect(
-      version === null && completed_at === null,
-      answer,
-      `version is ${shown(version)}, completed_at ${shown(completed_at)}`,
-    );
-    expect(source.repo === git.repo && source.branch === git.branch, answer, `source is ${shown(source)}`);
-    expect(
-      source.tag === null && source.image_url === null,
-      answer,
-      `source is ${shown(source)}, expected null for the tag and the image`,
-    );
+    const made = await create(on);
+    const { source } = shape.expectShape(shape.deployment, made, {
+      status: "queued",
+      version: null,
+      completed_at: null,
+    });
+    expectFields({ ...made, record: source }, { repo: git.repo, branch: git.branch, tag: null, image_url: null });
   },
   "An image is a source": async (on) => {
     const image_url = "registry.example.com/svc-verify/app:1.0.0";
@@ -54,25 +43,19 @@ const creation = changes("Deployments", {
     const details: unknown = field(field(answer.body, "error"), "details");
     const isRefused = Array.isArray(details) && details.some((one) => field(one, "path") === "source.type");
     if (answer.status === 422 && isRefused) throw new Untried("this server runs no images");
-    const record = expectSuccess(answer);
-    const { source } = shape.expectShape(shape.deployment, record, answer);
-    expect(source.image_url === image_url && source.repo === null, answer, `source is ${shown(source)}`);
-    await cancel(on, record["id"]);
+    const { id, source } = shape.expectShape(shape.deployment, expectSuccess(answer));
+    expectFields({ answer, record: source }, { image_url, repo: null });
+    await cancel(on, id);
   },
-  "repo is required for git, image_url for an image, and type for both": async (on) => {
-    expectRefusal(await post(on, { source: { type: "git", branch: "main" } }), "the repo is missing");
-    expectRefusal(await post(on, { source: { type: "image" } }), "the image_url is missing");
-    expectRefusal(await post(on, { source: { repo: "svc-verify/app" } }), "the type is missing");
-    expectRefusal(
-      await post(on, { source: { type: "archive", repo: "svc-verify/app" } }),
-      "the type is neither git nor image",
-    );
-  },
-  "repo has the form owner/repo": async (on) =>
-    expectRefusal(
-      await post(on, { source: { ...git, repo: "https://example.com/svc-verify/app" } }),
-      "the repo is a URL",
-    ),
+  "repo is required for git, image_url for an image, and type for both": (on) =>
+    refusesSources(on, {
+      "the repo is missing": { type: "git", branch: "main" },
+      "the image_url is missing": { type: "image" },
+      "the type is missing": { repo: git.repo },
+      "the type is neither git nor image": { type: "archive", repo: git.repo },
+    }),
+  "repo has the form owner/repo": (on) =>
+    refusesSources(on, { "the repo is a URL": { ...git, repo: "https://example.com/svc-verify/app" } }),
   "project_id, environment and source are required": async (on) => {
     for (const name of ["project_id", "environment", "source"])
       expectRefusal(await post(on, { [name]: undefined }), `${name} is missing`);
@@ -80,21 +63,32 @@ const creation = changes("Deployments", {
   },
 });
 
+/** Expects the server to refuse a deployment of each source, for the reason that is its name. */
+async function refusesSources(on: Probe, sources: Readonly<Record<string, Item>>): Promise<void> {
+  for (const [why, source] of Object.entries(sources)) expectRefusal(await post(on, { source }), why);
+}
+
+/** Cancels a deployment, and expects that it is cancelled then. */
+async function cancels(on: Probe, id: unknown): Promise<Made> {
+  const made = expectSuccess(await cancel(on, id));
+  expectFields(made, { status: "cancelled" });
+  return made;
+}
+
 const cancelling = changes("Deployments", {
   "A queued or building deployment can be cancelled": async (on) => {
     const { record } = await create(on, { environment: unique() });
-    const answer = await cancel(on, record["id"]);
-    const { status, completed_at, updated_at } = expectSuccess(answer);
-    expect(status === "cancelled", answer, `status is ${shown(status)}`);
-    expect(completed_at !== null && completed_at !== undefined, answer, "completed_at is not set");
-    expect(Date.parse(String(updated_at)) >= Date.parse(String(record["updated_at"])), answer, "updated_at went back");
+    const { answer, record: now } = await cancels(on, record["id"]);
+    expect(Boolean(now["completed_at"]), answer, "completed_at is not set");
+    const [before, after] = [record, now].map(({ updated_at }) => Date.parse(String(updated_at)));
+    expect(Number(after) >= Number(before), answer, "updated_at went back");
   },
   "A cancel changes updated_at": async (on) => {
     const { record } = await create(on, { environment: unique() });
     await on.pause(1_100);
     const answer = await cancel(on, record["id"]);
     if (answer.status >= 400) throw new Untried("deployments end here within a second of their creation");
-    const { updated_at } = expectSuccess(answer);
+    const { updated_at } = expectSuccess(answer).record;
     expect(updated_at !== record["updated_at"], answer, `updated_at stays ${shown(updated_at)}`);
   },
   "A building deployment can be cancelled": async (on) => {
@@ -106,19 +100,17 @@ const cancelling = changes("Deployments", {
     // The deployment may have left that state in the meantime.
     if (answer.status >= 400 && recordOf(await on.get(`/deployments/${made["id"]}`))["status"] !== "building")
       throw new Untried("the deployment left the state building before the cancel came");
-    const { status } = expectSuccess(answer);
-    expect(status === "cancelled", answer, `status is ${shown(status)}`);
+    expectFields(expectSuccess(answer), { status: "cancelled" });
   },
   "A cancelled deployment cannot be cancelled again": async (on) => {
     const { record } = await create(on, { environment: unique() });
-    expectSuccess(await cancel(on, record["id"]));
+    await cancels(on, record["id"]);
     expectRefusal(await cancel(on, record["id"]), "it is cancelled already");
   },
   "An active deployment cannot be cancelled": async (on) => {
     const { id } = await firstRelease(on);
     expectRefusal(await cancel(on, id), "it is active");
-    const now = await on.get(`/deployments/${id}`);
-    expect(recordOf(now)["status"] === "active", now, `the refused cancel made it ${shown(recordOf(now)["status"])}`);
+    expectFields(recordIn(await on.get(`/deployments/${id}`)), { status: "active" });
   },
 });
 
@@ -134,9 +126,9 @@ const lifecycle = changes("Deployments", {
     );
   },
   "A tag takes precedence over a branch": async (on) => {
-    const { id, version } = await firstRelease(on);
-    const answer = await on.get(`/deployments/${id}`);
-    expect(version === "v1.0.0", answer, `the version of the tag v1.0.0 is ${shown(version)}`);
+    const record = await firstRelease(on);
+    const answer = await on.get(`/deployments/${record["id"]}`);
+    expectFields({ answer, record }, { version: "v1.0.0" });
   },
   "Only states of the documented order follow each other": async (on) => {
     const places = (await observed(on)).map(({ record }) => order.indexOf(String(record["status"])));
@@ -147,8 +139,9 @@ const lifecycle = changes("Deployments", {
     }
   },
   "version is null until the build has ended, and completed_at until the end": async (on) => {
-    for (const { answer, record } of await observed(on)) {
-      const { status, version, completed_at } = shape.expectShape(shape.deployment, record, answer);
+    for (const made of await observed(on)) {
+      const { answer } = made;
+      const { status, version, completed_at } = shape.expectShape(shape.deployment, made);
       expect(status !== "building" || version === null, answer, `it is building with the version ${shown(version)}`);
       const isTerminal = shape.terminal.some((state) => state === status);
       expect(
@@ -162,19 +155,13 @@ const lifecycle = changes("Deployments", {
     const { id } = await firstRelease(on);
     const answer = await on.get(`/deployments/${id}/logs`);
     expect(itemsOf(answer).length > 0, answer, "the log is empty");
-    for (const entry of itemsOf(answer)) shape.expectShape(shape.logEntry, entry, answer);
+    for (const record of itemsOf(answer)) shape.expectShape(shape.logEntry, { answer, record });
   },
   "The filters find a new deployment": async (on) => {
     const { id } = await firstRelease(on);
     const { id: project_id } = await ownProject(on);
-    for (const more of ["", "&environment=live", "&status=active", "&environment=live&status=active"]) {
-      const answer = await on.get(`/deployments?project_id=${project_id}${more}`);
-      expect(
-        itemsOf(answer).some((item) => item["id"] === id),
-        answer,
-        `the list lacks ${id}`,
-      );
-    }
+    for (const more of ["", "&environment=live", "&status=active", "&environment=live&status=active"])
+      expectListed(await on.get(`/deployments?project_id=${project_id}${more}`), id);
     const other = await on.get(`/deployments?project_id=${project_id}&environment=${unique()}`);
     expect(itemsOf(other).length === 0, other, "an environment without deployments has some");
   },

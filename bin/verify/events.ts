@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
-import { type Answer, type Check, changes, expect, field, type Probe, shown, Untried } from "./check.ts";
-import { expectSuccess, type Item, ownProject, unique } from "./own-project.ts";
+import { type Answer, type Check, changes, expect, field, type Item, type Probe, shown, Untried } from "./check.ts";
+import { make, ownProject, unique } from "./own-project.ts";
 import { firstRelease, restoredRelease } from "./releases.ts";
 import { isDatetime } from "./shapes.ts";
 
@@ -17,9 +17,7 @@ const inboxOf = (on: Probe, name: string, more: Item) =>
     if (status !== 200 || !Array.isArray(field(body, "data")))
       throw new Untried("it needs a receiver that the server reaches; an emulator has one, its inbox");
     const url = `https://${inbox}.inbox.test/`;
-    const answer = await on.send("POST", "/webhooks", { body: { url, events: ["*"], ...more } });
-    const { id } = expectSuccess(answer);
-    on.atEnd(() => on.send("DELETE", `/webhooks/${id}`));
+    await make(on, "/webhooks", { url, events: ["*"], ...more });
     return inbox;
   });
 export const signed = (on: Probe) => inboxOf(on, "signed", { secret });

@@ -1,36 +1,18 @@
-import { type Answer, type Probe, recordOf, Untried } from "./check.ts";
-import { expectSuccess, type Item, ownProject, unique } from "./own-project.ts";
+import { type Answer, expectSuccess, type Item, type Made, type Probe, Untried, waitFor } from "./check.ts";
+import { ownProject, unique } from "./own-project.ts";
 
 export const git = { type: "git", repo: "svc-verify/app", branch: "main" } as const;
-const pause_ms = 500;
-
-export interface Made {
-  readonly answer: Answer;
-  readonly record: Item;
-}
-
 /** Requests a deployment in this trial's project. */
 export async function post(on: Probe, body: Item): Promise<Answer> {
   const { id: project_id } = await ownProject(on);
   return on.send("POST", "/deployments", { body: { project_id, environment: "verify", source: git, ...body } });
 }
 
-export async function create(on: Probe, body: Item = {}): Promise<Made> {
-  const answer = await post(on, body);
-  return { answer, record: expectSuccess(answer) };
-}
+export const create = async (on: Probe, body: Item = {}): Promise<Made> => expectSuccess(await post(on, body));
 
 /** Waits until a deployment has left all of these states, and returns it. */
-export async function after(on: Probe, id: unknown, ...states: readonly string[]): Promise<Made> {
-  for (let waited = 0; ; waited += pause_ms) {
-    const answer = await on.get(`/deployments/${id}`);
-    const record = recordOf(answer);
-    if (!states.includes(String(record["status"]))) return { answer, record };
-    if (waited >= on.patience_ms)
-      throw new Untried(`${id} was still ${record["status"]} after ${on.patience_ms / 1_000} s`);
-    await on.pause(pause_ms);
-  }
-}
+export const after = (on: Probe, id: unknown, ...states: readonly string[]) =>
+  waitFor(on, `/deployments/${id}`, (status) => !states.includes(status));
 const ended = (on: Probe, id: unknown) => after(on, id, "queued", "building", "deploying");
 
 /** Creates an active deployment. Throws {Untried} if it does not become active. */
@@ -65,7 +47,7 @@ export const rollback = (on: Probe, id: unknown) => on.send("POST", `/deployment
 export const restoredRelease = (on: Probe) =>
   on.once("restored release", async () => {
     const { id } = await secondRelease(on);
-    return ended(on, expectSuccess(await rollback(on, id))["id"]);
+    return ended(on, expectSuccess(await rollback(on, id)).record["id"]);
   });
 
 export const cancel = (on: Probe, id: unknown) => on.send("POST", `/deployments/${id}/cancel`);

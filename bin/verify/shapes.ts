@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { type Answer, expect, shown } from "./check.ts";
+import { expect, expectFields, type Item, type Made, shown } from "./check.ts";
 
 const prefixed = (prefix: string) => v.pipe(v.string(), v.startsWith(prefix, `begins with ${prefix}`));
 const oneOf = <const T extends string>(...words: readonly T[]) => v.picklist(words, `is one of ${words.join(", ")}`);
@@ -107,14 +107,18 @@ export const generation = v.looseObject({
   error: v.optional(v.looseObject({ message: v.string() })),
 });
 
-/** Throws {Differs} if a record's fields do not match the documentation, and names the first that differs. */
-export function expectShape<T>(schema: v.GenericSchema<unknown, T>, record: unknown, answer: Answer): T {
+/** Expects that a record's fields match the documentation, and have the values of `wanted`. */
+export function expectShape<T>(schema: v.GenericSchema<unknown, T>, made: Made, wanted: Item = {}): T {
+  const { answer, record } = made;
   const { success, output, issues } = v.safeParse(schema, record, { abortEarly: true });
-  if (success) return output;
+  if (success) {
+    expectFields(made, wanted);
+    return output;
+  }
   const [issue] = issues;
   const path = v.getDotPath(issue) ?? "the record";
   const rule = /^(is|has|begins) /.test(issue.message) ? issue.message : `is ${issue.expected}`;
-  const { id } = Object(record) as { id?: unknown };
+  const { id } = record;
   expect(
     false,
     answer,
