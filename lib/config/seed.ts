@@ -13,7 +13,8 @@ import { lifecycle as userStates } from "../features/users/states.ts";
 import { newWebhook } from "../features/webhooks/schema.ts";
 import { parseInstant } from "../kernel/clock.ts";
 import type { Detail } from "../kernel/errors.ts";
-import { isTooDeep, maxLevels } from "../kernel/size-limits.ts";
+import { maxEndpoints, maxLevels } from "../kernel/limits.ts";
+import { isTooDeep } from "../kernel/size-limits.ts";
 import { foldCase } from "../kernel/text/case-folding.ts";
 import { detailOf, email, isUnknown, oneOf, record, textOf } from "../kernel/validation.ts";
 
@@ -43,7 +44,7 @@ const user = record({
 });
 
 const endpointsOf = <S extends v.GenericSchema>(entry: S) =>
-  v.optional(v.pipe(listOf(entry), v.maxLength(100, "must have at most 100")));
+  v.optional(v.pipe(listOf(entry), v.maxLength(maxEndpoints, `must have at most ${maxEndpoints}`)));
 
 const project = record({
   name: projectName,

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { Problem } from "../kernel/errors.ts";
+import { maxLevels } from "../kernel/limits.ts";
 import { TextDecoder } from "../kernel/node/web.ts";
-import { maxLevels } from "../kernel/size-limits.ts";
 import type { RequestContext } from "./request-context.ts";
 
 /** In bytes. A larger body takes a turn. */

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { isObject } from "./text/json.ts";
+import { maxLevels } from "./limits.ts";
 import { documentedAs } from "./validation.ts";
 
 const itemsOf = (given: unknown): number => (Array.isArray(given) ? given.length : 0);
@@ -30,10 +30,7 @@ export const ofFewFields = <S extends v.GenericSchema<object>>(schema: S, most: 
     documentedAs<v.InferOutput<S>>({ maxProperties: most }),
   );
 
-/** The most levels of objects and lists in JSON that the service is given. */
-export const maxLevels = 32;
-
-/** Whether a value has more levels. A value that contains itself has. */
+/** Whether a value has more levels than `maxLevels`. A value that contains itself has. */
 export function isTooDeep(given: unknown): boolean {
   let level = new Set([given]);
   for (let levels = 0; levels <= maxLevels; levels++) {

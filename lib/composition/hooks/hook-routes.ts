@@ -10,6 +10,7 @@ import type { FairShares } from "../../http/limits/fair-shares.ts";
 import type { RequestContext } from "../../http/request-context.ts";
 import { type Route, unnamed, withOtherMethods } from "../../http/route.ts";
 import { notFound, Problem } from "../../kernel/errors.ts";
+import { maxHookBody } from "../../kernel/limits.ts";
 import { isSigned, pushOf } from "./push-payload.ts";
 import { requestOf } from "./request-payload.ts";
 
@@ -27,8 +28,6 @@ interface Ports {
 }
 
 const prefix = "/hooks/code-host";
-/** The size limit of a push body. */
-const bodyLimit = 5 * 1024 * 1024;
 
 const unauthorized = () =>
   new Problem("unauthorized", "sign the push with the integration's secret: X-Hub-Signature-256 or X-Gitlab-Token");
@@ -62,7 +61,7 @@ export function hookRoutes(ports: Ports): Route[] {
     const { id } = params;
     const integration = id === undefined ? undefined : await pushes.target(id);
     if (id !== undefined && !integration) throw notFound("integration");
-    const bytes = await readBody(request, bodyLimit);
+    const bytes = await readBody(request, maxHookBody);
     const expected = integration?.secret ?? secret;
     if (expected === undefined ? mode === "start" : !isSigned(expected, bytes, header)) throw unauthorized();
     const event = header("x-gitea-event") || header("x-github-event") || header("x-gitlab-event");

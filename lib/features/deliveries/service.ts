@@ -1,5 +1,6 @@
 import { orNotFound, Problem } from "../../kernel/errors.ts";
 import { type Outcome, snoozeUntil } from "../../kernel/job.ts";
+import { maxEndpoints } from "../../kernel/limits.ts";
 import { AbortController } from "../../kernel/node/web.ts";
 import type { Caller } from "../../kernel/operation.ts";
 import { type PageQuery, paginateLong } from "../../kernel/page.ts";
@@ -16,8 +17,6 @@ type Endpoint = Row<"endpoints">;
 type Key = Pick<Endpoint, "organization_id" | "id">;
 export type Family = Exclude<Endpoint["family"], "removed">;
 
-/** The most webhooks, and the most integrations, per organization. */
-const limit = 100;
 const idPrefixes = { webhook: "wh", integration: "int" } as const;
 
 const isCodeHost = ({ type }: Pick<Endpoint, "type">) => type === "code_host";
@@ -105,8 +104,8 @@ export function createEndpoints({ store, clock, ids, queue, feed, encryption }: 
       paginateLong(query, `${family}s`, { organization_id, family }, endpoints().list),
 
     async insert(tx: Tx, family: Family, organization_id: string, type: Endpoint["type"], input: EndpointInput) {
-      if ((await endpoints(tx).count({ organization_id, family })) >= limit)
-        throw new Problem("limit_reached", `an organization has at most ${limit} ${family}s; delete one first`);
+      if ((await endpoints(tx).count({ organization_id, family })) >= maxEndpoints)
+        throw new Problem("limit_reached", `an organization has at most ${maxEndpoints} ${family}s; delete one first`);
       const id = ids.next(idPrefixes[family]);
       const row: Endpoint = {
         id,

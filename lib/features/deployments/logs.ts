@@ -1,6 +1,7 @@
 import type { LogLine, Progress } from "../../drivers/deployment/contract.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { notFound } from "../../kernel/errors.ts";
+import { deploymentLog } from "../../kernel/limits.ts";
 import { resumeLog, type StreamEntry } from "../../kernel/node/stream.ts";
 import { hideValues } from "../../kernel/secrets/secret-values.ts";
 import { isTerminal } from "../../kernel/state-machine.ts";
@@ -11,9 +12,6 @@ import type { deploymentsRepository } from "./repository.ts";
 import { lifecycle } from "./states.ts";
 
 type Rows = ReturnType<typeof deploymentsRepository>;
-
-/** The log of a deployment: 10,000 entries or 8 MiB at most. Then one entry says so (schema/records.md#deployments). */
-export const logLimits = { entries: 10_000, bytes: 8 * 1024 * 1024 } as const;
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are removed
 const controlCharacters = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/g;
@@ -37,7 +35,7 @@ const entriesOf = (lines: readonly LogLine[]): LogLine[] =>
   );
 
 /** The limits of log lines. They leave room for one more entry, about the end of the deployment. */
-const room = { entries: logLimits.entries - 1, bytes: logLimits.bytes - 512 } as const;
+const room = { entries: deploymentLog.entries - 1, bytes: deploymentLog.bytes - 512 } as const;
 
 /** Appends lines to a deployment's log within its limits. Stores `last` even if the log is full. */
 export async function appendLogs(

@@ -1,6 +1,7 @@
 import { domainToASCII } from "node:url";
 import * as v from "valibot";
 import { field, optionalField } from "../../kernel/field.ts";
+import { maxVariables } from "../../kernel/limits.ts";
 import { listOf, ofFewFields } from "../../kernel/size-limits.ts";
 import { isObject } from "../../kernel/text/json.ts";
 import { documentedAs, text, textLike } from "../../kernel/validation.ts";
@@ -14,8 +15,6 @@ const value = v.pipe(text(), v.maxBytes(32_768, "must have at most 32 KiB"), doc
 
 /** Refused as names of variables: JavaScript objects have these properties, and a parser would silently drop them. */
 const reserved = ["__proto__", "constructor", "prototype"];
-
-export const maxVariables = 200;
 
 function named<T extends v.GenericSchema>(variable: T) {
   const all = ofFewFields(

@@ -1,11 +1,11 @@
 import type * as v from "valibot";
 import { Problem } from "../../kernel/errors.ts";
+import { maxVariables } from "../../kernel/limits.ts";
 import type { Encryption } from "../../store/encryption.ts";
 import { contextOf } from "../../store/sealed-columns.ts";
 import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
 import { environmentsRepository } from "./repository.ts";
-import { maxVariables } from "./rules.ts";
 import type { environmentPatch } from "./schema.ts";
 
 type EnvironmentKey = Pick<Row<"environments">, "project_id" | "name">;

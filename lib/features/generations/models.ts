@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { field, optionalField } from "../../kernel/field.ts";
+import { maxPrompt } from "../../kernel/limits.ts";
 import { ofFewFields } from "../../kernel/size-limits.ts";
 import { oneOf, textOf, wholeNumber } from "../../kernel/validation.ts";
 import { choices, defaults, durationLimits_s, maxSeed } from "./inputs.ts";
@@ -20,8 +21,6 @@ export interface Model extends ModelFacts {
   readonly input: Inputs;
 }
 
-/** The longest prompt, in characters (schema/README.md#models). */
-const maxPrompt = 4000;
 const prompted = "What to make, in words.";
 const model = field(textOf(1, 255), "The model: a built-in one, one of a backend, or any other.");
 const prompt = field(textOf(1, maxPrompt), prompted);

@@ -1,6 +1,7 @@
 import { isoOf } from "../../kernel/clock.ts";
 import { type Outcome, snoozeUntil } from "../../kernel/job.ts";
-import { reasonOf } from "../../kernel/log.ts";
+import { maxVariables } from "../../kernel/limits.ts";
+import { type Log, reasonOf } from "../../kernel/log.ts";
 import { codeHostHook } from "../../kernel/maker.ts";
 import { milliseconds } from "../../kernel/text/duration.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
@@ -8,7 +9,6 @@ import type { Row } from "../../store/tables.ts";
 import type { Core } from "../core.ts";
 import type { Endpoints } from "../deliveries/service.ts";
 import type { DeploymentsService } from "../deployments/service.ts";
-import { maxVariables } from "../environments/rules.ts";
 import type { EnvironmentsService } from "../environments/service.ts";
 import type { CodeHostRights } from "../organizations/code-host-rights.ts";
 import { previewsRepository } from "./repository.ts";

@@ -1,6 +1,8 @@
 import type * as v from "valibot";
 import { parseInstant } from "../../kernel/clock.ts";
 import { invalid, notFound, orNotFound, Problem } from "../../kernel/errors.ts";
+import type { Ids } from "../../kernel/ids.ts";
+import { maxKeys } from "../../kernel/limits.ts";
 import type { Caller } from "../../kernel/operation.ts";
 import { mapLong, type PageQuery, paginateLong } from "../../kernel/page.ts";
 import { rolesFor } from "../../kernel/roles.ts";
@@ -27,10 +29,12 @@ export interface NewKey {
   readonly shared_windows?: string | null;
 }
 
-/** Each key has its own rate-limit window, so the number of keys is limited. */
-const maxKeys = 100;
-
-interface Ports extends Pick<Core, "store" | "feed" | "clock" | "ids" | "random"> {
+interface Ports {
+  readonly store: Store;
+  readonly feed: ChangeFeed;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly random: Random;
   /** Option `rateLimit`, for keys without a limit of their own. */
   readonly rateLimit: number;
   /** Ends everything else that was created with the revoked keys. */

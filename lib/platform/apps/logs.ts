@@ -2,14 +2,13 @@ import type { LogLine } from "../../drivers/deployment/contract.ts";
 import { withoutControlCharacters } from "../../features/deployments/logs.ts";
 import { type AppKey, type FollowedKey, keyOf, nameOf } from "../../features/environments/live-apps.ts";
 import type { ChangeSubscription } from "../../features/events/wait-for-change.ts";
+import { maxAppLines } from "../../kernel/limits.ts";
 import { reasonOf } from "../../kernel/log.ts";
 import { resumeLog, type StreamEntry } from "../../kernel/node/stream.ts";
 import { pause } from "../runtime/pause.ts";
 import type { AppPorts } from "./ports.ts";
 import { appsRepository } from "./repository.ts";
 
-/** The log of an environment keeps its last 10,000 lines (fixtures/hosting/apps.md#hosts). */
-export const keptLines = 10_000;
 const batch = 100;
 /** What an organization's logs may add per pause, so that output without end leaves the server its time. */
 const perTurn = 1_000;
@@ -45,7 +44,7 @@ export function createAppLogs({ store, clock, log, feed }: Pick<AppPorts, "store
         seq += 1;
       }
       await rows(tx).setLogEntries({ project_id, environment, log_entries: seq });
-      await rows(tx).pruneLog({ project_id, environment, before: seq - keptLines });
+      await rows(tx).pruneLog({ project_id, environment, before: seq - maxAppLines });
       feed.publish(tx, { kind: "log", organization_id, id: nameOf(app) });
     });
 
@@ -85,7 +84,7 @@ export function createAppLogs({ store, clock, log, feed }: Pick<AppPorts, "store
       lane.set(name, its);
       for (const line of lines) its.lines.push(line);
       // Dropped in bulk, because removing one line from the front moves all others.
-      if (its.lines.length > 2 * keptLines) its.lines.splice(0, its.lines.length - keptLines);
+      if (its.lines.length > 2 * maxAppLines) its.lines.splice(0, its.lines.length - maxAppLines);
       if (waiting.has(organization_id)) return;
       waiting.set(organization_id, lane);
       void writeAll(organization_id, lane);

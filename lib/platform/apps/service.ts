@@ -7,6 +7,7 @@ import {
   type LiveApps,
   nameOf,
 } from "../../features/environments/live-apps.ts";
+import { maxAppLines } from "../../kernel/limits.ts";
 import { reasonOf } from "../../kernel/log.ts";
 import { type FollowOptions, parseLastEventId, Stream } from "../../kernel/node/stream.ts";
 import { type PageQuery, paginate, paginateLong } from "../../kernel/page.ts";
@@ -17,7 +18,7 @@ import { createCrashes } from "./crashes.ts";
 import { createDataSizes } from "./data-sizes.ts";
 import { labelsOf } from "./host-names.ts";
 import { createAppLifecycle } from "./lifecycle.ts";
-import { createAppLogs, keptLines } from "./logs.ts";
+import { createAppLogs } from "./logs.ts";
 import { oneServer, type Placement } from "./placement.ts";
 import type { Addresses, ServicePorts, ThisServer } from "./ports.ts";
 import { createAppRemoval } from "./removal.ts";
@@ -143,7 +144,7 @@ export function appsService(given: Given): LiveApps {
         key: "seq",
         first: 32,
         keepsLast: true,
-        most: keptLines,
+        most: maxAppLines,
       });
     },
 

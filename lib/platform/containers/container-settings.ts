@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { maxProcesses } from "../../kernel/limits.ts";
 import { replacingShell } from "../runtime/procfile.ts";
 import type { EngineApi } from "./engine-api.ts";
 import { EngineError } from "./engine-api.ts";
@@ -61,7 +62,12 @@ const listed = v.pipe(
 
 export type ContainerState = { readonly hostPort: number | undefined } & v.InferOutput<typeof state>["State"];
 
-const maxProcesses = 1024;
+export interface Listed {
+  readonly id: string;
+  readonly isRunning: boolean;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
 /** The open files of a process. All of them are closed when a container is killed. */
 const openFiles = 1024;
 /** What Docker hides by itself, which this list replaces, and files that hold up the end of a process. */

@@ -8,6 +8,7 @@ import type { ProjectsService } from "../../features/projects/service.ts";
 import type { RepositoryName } from "../../features/repositories/service.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { Problem } from "../../kernel/errors.ts";
+import { maxBranches } from "../../kernel/limits.ts";
 import { type Log, reasonOf } from "../../kernel/log.ts";
 import type { Caller } from "../../kernel/operation.ts";
 import { check } from "../../kernel/validation.ts";
@@ -40,8 +41,6 @@ interface Begun {
   readonly what: string;
 }
 
-/** A push is one request, so the rate limit of its key does not limit its deployments. */
-const maxBranches = 20;
 const defaultEnvironment = "production";
 const target = v.object({ environment: environmentName });
 const ends: Readonly<Record<string, string>> = {

@@ -1,4 +1,5 @@
 import type { LogLine } from "../../drivers/deployment/contract.ts";
+import { maxProcesses } from "../../kernel/limits.ts";
 import type { Child } from "../../kernel/node/child-process.ts";
 import { descendantsOf, killStrays, memoryOf } from "../../kernel/node/process-table.ts";
 import { monotonicNow } from "../../kernel/node/system.ts";
@@ -10,7 +11,7 @@ import { onAbort } from "../runtime/pause.ts";
 import { createAdviceReader, type createEngineReader } from "./build-advice.ts";
 import { installCommand, lackIn, lacking, notFoundIn } from "./missing-programs.ts";
 import { deniedIn, notExecutable, programFault } from "./program-faults.ts";
-import { type Box, maxProcesses, outputOf, type Sandbox } from "./sandbox.ts";
+import type { Box, Sandbox } from "./sandbox.ts";
 import { watchSilence } from "./silence.ts";
 
 export interface Step {

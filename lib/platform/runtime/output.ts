@@ -1,7 +1,9 @@
 import type { LogLine } from "../../drivers/deployment/contract.ts";
+import { systemTimer } from "../../kernel/clock.ts";
+import { maxAppLines } from "../../kernel/limits.ts";
 
-/** The log of an environment keeps no more, so older lines are dropped. */
-const maxLines = 10_000;
+const batch_ms = 100;
+const perBatch = 1_000;
 const shown = 20;
 
 /** The output of an app. It is kept until a listener exists. */
@@ -15,7 +17,8 @@ export function createOutput() {
       if (take) return void take([line]);
       waiting.push(line);
       // Dropped in bulk, because removing one line from the front moves all others.
-      if (waiting.length > 2 * maxLines) waiting = waiting.slice(-maxLines);
+      if (waiting.length > 2 * maxAppLines) waiting = waiting.slice(-maxAppLines);
+      schedule();
     },
     /** Passes on the lines, the earlier ones at once: they are in the log as soon as the release is live. */
     listen(given: (lines: LogLine[]) => void): void {

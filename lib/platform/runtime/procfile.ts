@@ -1,8 +1,7 @@
+import { maxWorkers } from "../../kernel/limits.ts";
 import { Failure } from "./failure.ts";
 
 const maxCommand = 4096;
-/** Each is a process that stays, with a box of its own. */
-const maxWorkers = 20;
 
 export const processesIn = (procfile: string) =>
   new Map(

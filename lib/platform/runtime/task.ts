@@ -1,5 +1,6 @@
 import type { App, LogLine, Progress } from "../../drivers/deployment/contract.ts";
 import { systemTimer } from "../../kernel/clock.ts";
+import { deploymentLog } from "../../kernel/limits.ts";
 import { AbortController } from "../../kernel/node/web.ts";
 
 export type End = Exclude<Progress, { state: "running" }>;
@@ -20,8 +21,7 @@ const batch_ms = 100;
 /** A step answers at least this often, so its job never holds a lease for long. */
 const maxStep_ms = 5_000;
 /** A deployment stores no more than this, so further build output is not even read. */
-const maxLines = 10_001;
-const maxBytes = 8 * 1024 * 1024;
+const most = { lines: deploymentLog.entries + 1, bytes: deploymentLog.bytes } as const;
 
 /** Background work whose progress the service polls. */
 export type Task = ReturnType<typeof createTask>;
@@ -37,7 +37,7 @@ export function createTask(work: (run: Run) => Promise<End>) {
   let wakeUp = () => {};
   const isFull = () => logged >= maxLines || bytes > maxBytes;
   const log = (line: LogLine) => {
-    if (isFull()) return;
+    if (logged >= most.lines || bytes > most.bytes) return;
     logged += 1;
     bytes += line.message.length;
     lines.push(line);
@@ -67,6 +67,8 @@ export function createTask(work: (run: Run) => Promise<End>) {
       };
     });
   return {
+    /** Whether the log is full. */
+    isFull: () => logged >= most.lines || bytes > most.bytes,
     /** Returns the progress since the last call, once there is any. Rejects on an unexpected error. */
     async progress(): Promise<Progress> {
       if (!hasEnded() && lines.length === 0) await news(maxStep_ms);
