@@ -59,41 +59,11 @@ export function parseOptions(given: unknown): Settings {
     const { path, message } = detailOf(issue);
     throw new BadOptions(path, isUnknown(issue) ? message + nearestOption(path) : message);
   }
-  const { mode, clock, key, database, random, codeHost } = result.output;
-  if (mode === "start" && clock !== "real") throw new BadOptions("clock", "must be real in the mode start");
-  if (mode === "start" && key !== undefined)
-    throw new BadOptions("key", "is for the mode dev; make a key with: svc-server keys create");
-  if (mode === "start" && random !== undefined)
-    throw new BadOptions("random", "is for the mode dev; a seeded key could be guessed");
-  if (mode === "start" && codeHost.repos !== undefined)
-    throw new BadOptions(
-      "codeHost.repos",
-      "is for the mode dev; name a folder with codeHost.url, such as file:///srv/git/{repo}.git",
-    );
-  if (codeHost.repos !== undefined && !statSync(codeHost.repos, { throwIfNoEntry: false })?.isDirectory())
-    throw new BadOptions("codeHost.repos", `must be a folder of repositories; there is none at ${codeHost.repos}`);
-  if (runsForReal(result.output) && clock !== "real")
-    throw new BadOptions(
-      "clock",
-      `must be real with the runtime ${result.output.deployments.driver?.runtime?.name ?? result.output.deployments.runtime.join()}`,
-    );
-  if (mode === "start" && result.output.transport !== undefined) {
-    throw new BadOptions("transport", "is for the mode dev; in start everything goes over the network");
-  }
-  if (mode === "start" && result.output.timers !== undefined)
-    throw new BadOptions("timers", "is for the mode dev: in start the clock is real");
-  if (result.output.timers !== undefined && !clock.startsWith("manual"))
-    throw new BadOptions("timers", 'move with a manual clock only: add clock: "manual"');
-  if (mode === "start" && result.output.outbound.send !== undefined)
-    throw new BadOptions("outbound.send", "is for the mode dev; start sends every delivery");
-  if (mode === "start" && result.output.trustNetwork.names.length > 0)
-    throw new BadOptions("trustNetwork", "is for the mode dev; start has no control interface");
-  const { dashboard } = result.output;
-  if (dashboard && !dashboard.keySignIn && !dashboard.oidc)
-    throw new BadOptions("dashboard.keySignIn", "must be true without dashboard.oidc, or nobody could sign in");
+  const { mode, database } = result.output;
+  if (mode === "start") checkStart(result.output);
+  checkTogether(result.output);
   if (isPostgres(database)) checkPostgres(result.output);
   else checkFile(result.output);
-  if (mode === "start" && result.output.strict) throw new BadOptions("strict", "is for the mode dev");
   const isChosen = (given as Options).deployments?.runtime !== undefined;
   const settings = isPostgres(database)
     ? { ...result.output, isSimulatedByChoice: isChosen && !runsForReal(result.output) }
@@ -104,32 +74,53 @@ export function parseOptions(given: unknown): Settings {
   return { ...settings, rateLimit, addressRateLimit, generations: { ...settings.generations, media } };
 }
 
-function checkPostgres(settings: Settings): void {
-  const { database, encryptionKey, keyFile, assets, apps } = settings;
-  if (!parseUrl(database))
-    throw new BadOptions(
-      "database",
-      "must be a URL such as postgres://user:password@host/name; write / of a password as %2F, # as %23, and ? as %3F",
-    );
-  if (encryptionKey !== undefined && keyFile !== undefined)
-    throw new BadOptions("keyFile", "cannot be combined with encryptionKey; give only one of them");
-  if ((assets.store === "folder") !== (assets.folder !== undefined))
-    throw new BadOptions("assets.folder", 'and the value "folder" of assets.store belong together');
-  if (runsForReal(settings) && apps.folder === undefined)
-    throw new BadOptions(
-      "apps.folder",
-      "must name a folder of this machine for a runtime with PostgreSQL (--apps-folder /var/lib/svc-server/apps)",
-    );
+function refuse(path: string, isBroken: boolean, rule: string): void {
+  if (isBroken) throw new BadOptions(path, rule);
 }
 
-function checkFile({ database, encryptionKey, keyFile, assets, apps }: Settings): void {
-  if (isOtherUrl(database)) throw new BadOptions("database", databaseRule);
-  const rule = "is for PostgreSQL; a database file has its key and its files beside it";
-  if (encryptionKey !== undefined) throw new BadOptions("encryptionKey", rule);
-  if (keyFile !== undefined) throw new BadOptions("keyFile", rule);
-  if (assets.store !== undefined) throw new BadOptions("assets.store", rule);
-  if (assets.folder !== undefined) throw new BadOptions("assets.folder", rule);
-  if (apps.folder !== undefined) throw new BadOptions("apps.folder", rule);
+function checkStart({ clock, key, random, codeHost, transport, timers, outbound, trustNetwork, strict }: Settings) {
+  refuse("clock", clock !== "real", "must be real in the mode start");
+  refuse("key", key !== undefined, "is for the mode dev; make a key with: svc-server keys create");
+  refuse("random", random !== undefined, "is for the mode dev; a seeded key could be guessed");
+  const folder = "is for the mode dev; name a folder with codeHost.url, such as file:///srv/git/{repo}.git";
+  refuse("codeHost.repos", codeHost.repos !== undefined, folder);
+  refuse("transport", transport !== undefined, "is for the mode dev; in start everything goes over the network");
+  refuse("timers", timers !== undefined, "is for the mode dev: in start the clock is real");
+  refuse("outbound.send", outbound.send !== undefined, "is for the mode dev; start sends every delivery");
+  refuse("trustNetwork", trustNetwork.names.length > 0, "is for the mode dev; start has no control interface");
+  refuse("strict", strict, "is for the mode dev");
+}
+
+/** The rules about options that depend on each other, in both modes. */
+function checkTogether({ clock, codeHost: { repos }, deployments, timers, dashboard }: Settings) {
+  const isFolder = repos === undefined || statSync(repos, { throwIfNoEntry: false })?.isDirectory();
+  refuse("codeHost.repos", !isFolder, `must be a folder of repositories; there is none at ${repos}`);
+  const runtime = deployments.driver?.runtime?.name ?? deployments.runtime.join();
+  refuse("clock", clock !== "real" && runsForReal({ deployments }), `must be real with the runtime ${runtime}`);
+  const isManual = clock.startsWith("manual");
+  refuse("timers", timers !== undefined && !isManual, 'move with a manual clock only: add clock: "manual"');
+  const hasSignIn = !dashboard || dashboard.keySignIn || dashboard.oidc !== undefined;
+  refuse("dashboard.keySignIn", !hasSignIn, "must be true without dashboard.oidc, or nobody could sign in");
+}
+
+function checkPostgres({ database, encryptionKey, keyFile, assets, apps, deployments }: Settings) {
+  const form =
+    "must be a URL such as postgres://user:password@host/name; write / of a password as %2F, # as %23, and ? as %3F";
+  refuse("database", !parseUrl(database), form);
+  const hasBoth = encryptionKey !== undefined && keyFile !== undefined;
+  refuse("keyFile", hasBoth, "cannot be combined with encryptionKey; give only one of them");
+  const isHalf = (assets.store === "folder") !== (assets.folder !== undefined);
+  refuse("assets.folder", isHalf, 'and the value "folder" of assets.store belong together');
+  const folder =
+    "must name a folder of this machine for a runtime with PostgreSQL (--apps-folder /var/lib/svc-server/apps)";
+  refuse("apps.folder", runsForReal({ deployments }) && apps.folder === undefined, folder);
+}
+
+function checkFile({ database, encryptionKey, keyFile, assets, apps }: Settings) {
+  refuse("database", isOtherUrl(database), databaseRule);
+  const beside = { encryptionKey, keyFile, "assets.store": assets.store, "assets.folder": assets.folder };
+  for (const [path, value] of Object.entries({ ...beside, "apps.folder": apps.folder }))
+    refuse(path, value !== undefined, "is for PostgreSQL; a database file has its key and its files beside it");
 }
 
 /** An option, for code that parses it from text or documents it. */
