@@ -1,13 +1,13 @@
 import type { Page } from "../lib/client/answers.ts";
 import { follows, pathExamples } from "../lib/client/typed-client.ts";
 import type { Client } from "../lib/client.ts";
-import { systemTimer } from "../lib/kernel/clock.ts";
 import { manualClockHint } from "../lib/kernel/manual-clock-hint.ts";
+import { within } from "../lib/kernel/node/promises.ts";
 import { EndedWith, UsageError } from "./arguments.ts";
 import { inputOf, type OperationInfo, operationOf } from "./call-fields.ts";
 import { connectionArgs, connectionOf, withClient } from "./connection.ts";
 import { controlOf } from "./control-client.ts";
-import { command, flag, type Given, optionalWord, word } from "./define-command.ts";
+import { command, flag, type Given, option, optionalWord, word } from "./define-command.ts";
 import { printLog } from "./logs.ts";
 import { fieldOf, formatAnswer, isRecord, lostKey, note, say, saySecret, sayToReader } from "./output.ts";
 import { exitOnSignal } from "./signals.ts";
@@ -16,9 +16,8 @@ import { exitOnSignal } from "./signals.ts";
 async function sayManualClock(args: Given, waiting: Promise<unknown>): Promise<void> {
   const clock = await controlOf(args)<{ now: string; mode: string }>("GET clock").catch(() => undefined);
   if (clock?.mode !== "manual") return;
-  const moment = new Promise<true>((resolve) => void systemTimer("200ms", () => resolve(true)));
   const over = () => false;
-  if (await Promise.race([waiting.then(over, over), moment])) note(manualClockHint(clock.now));
+  if (await within("200ms", waiting.then(over, over), true)) note(manualClockHint(clock.now));
 }
 
 const unsuccessful: readonly unknown[] = ["failed", "cancelled", "rolled_back"];
@@ -32,12 +31,11 @@ function requireSuccess(id: string, record: unknown): void {
 }
 
 const fieldArg = {
-  field: {
-    type: "string",
-    description:
-      "Print only this field of the answer, such as id or source.repo; for a list, the field of each record.",
-  },
-} as const;
+  field: option(
+    "Print only this field of the answer, such as id or source.repo; for a list, the field of each record.",
+    "VALUE",
+  ),
+};
 
 /** Formats an answer: one field, JSON, or a readable table. */
 function printed(answer: unknown, { field, json }: Given): string {

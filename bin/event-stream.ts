@@ -3,8 +3,8 @@ import * as v from "valibot";
 import { type Client, ClientProblem } from "../lib/client.ts";
 import { beforeFirst, event } from "../lib/features/events/schema.ts";
 import { codes } from "../lib/http/streams/subscriber.ts";
-import { systemTimer } from "../lib/kernel/clock.ts";
 import { baseOf, type Connection, clientOf } from "./connection.ts";
+import { longTimer, pause } from "./timers.ts";
 
 export type ServiceEvent = v.InferOutput<typeof event>;
 
@@ -15,7 +15,7 @@ interface Ended {
 }
 
 /** The service pings every 30 seconds, so the connection counts as lost after this much silence. */
-const silence = "75s";
+const silence_ms = 75_000;
 
 /**
  * Yields the service's events after the event `after`, in order. Returns why the stream ended. Calls `connected` once
@@ -42,7 +42,7 @@ async function* readStream(
   let cancelTimeout = () => {};
   const resetTimeout = () => {
     cancelTimeout();
-    cancelTimeout = systemTimer(silence, () => socket.terminate());
+    cancelTimeout = longTimer(silence_ms, () => socket.terminate());
   };
   socket.once("ping", connected);
   socket
@@ -77,8 +77,7 @@ function permanentError({ code, reason }: Ended): ClientProblem | undefined {
 }
 
 /** The wait before a reconnect; it grows with each failed attempt. */
-const waitBeforeRetry = (attempts: number) =>
-  new Promise<void>((resolve) => void systemTimer(Math.min(250 * 2 ** attempts, 5_000), resolve, { hold: true }));
+const waitBeforeRetry = (attempts: number) => pause(Math.min(250 * 2 ** attempts, 5_000));
 
 /** The events after this one, oldest first. The list goes back further than the stream. */
 async function eventsAfter(client: Client, after: string): Promise<ServiceEvent[]> {

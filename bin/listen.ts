@@ -1,7 +1,6 @@
 import type { ArgsDef } from "citty";
 import { catalog } from "../lib/features/events/catalog.ts";
 import { isLoopbackName } from "../lib/http/hosts.ts";
-import { systemTimer } from "../lib/kernel/clock.ts";
 import { createRandom } from "../lib/kernel/random.ts";
 import { didYouMean } from "../lib/kernel/text/did-you-mean.ts";
 import { parseDuration } from "../lib/kernel/text/duration.ts";
@@ -12,6 +11,7 @@ import { followEvents, type ServiceEvent } from "./event-stream.ts";
 import { sayToReader } from "./output.ts";
 import { createReceiver, parseReceiver } from "./receiver.ts";
 import { exitOnSignal } from "./signals.ts";
+import { longTimer } from "./timers.ts";
 
 const args: ArgsDef = {
   "forward-to": option("The receiver's URL, such as localhost:3000/webhooks, or only its port.", "URL|PORT"),
@@ -47,11 +47,6 @@ function parseEvents(text: string): string[] | undefined {
 
 const warn = (sentence: string) => void process.stderr.write(`${sentence}\n`);
 
-/** Runs `work` after a delay. A system timer runs a minute at most, so longer delays use several. */
-function after(wait: number, work: () => void): void {
-  systemTimer(wait, () => (wait > 60_000 ? after(wait - 60_000, work) : work()));
-}
-
 async function run(given: Given): Promise<void> {
   const to = parseReceiver(String(given["forward-to"] ?? ""));
   const delays = given["retries"] === undefined ? [] : parseRetries(String(given["retries"]));
@@ -71,7 +66,7 @@ async function run(given: Given): Promise<void> {
     const again = attempt === 1 ? "" : `  (attempt ${attempt})`;
     write({ event, id, timestamp, attempt, result }, `${timestamp}  ${event}  ${id}  ${result}${again}`);
     const delay = delays[attempt - 1];
-    if (delay !== undefined && !isAcknowledged) after(delay, () => void post(serviceEvent, attempt + 1));
+    if (delay !== undefined && !isAcknowledged) longTimer(delay, () => void post(serviceEvent, attempt + 1));
   };
   const { hostname } = new URL(to);
   if (!isLoopbackName(hostname) && !hostname.endsWith(".localhost"))

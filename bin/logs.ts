@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { Client, LogEntry } from "../lib/client.ts";
 import { connectionArgs, connectionOf, withClient } from "./connection.ts";
-import { command, type Given, listed, option, optionalWord, parent, word } from "./define-command.ts";
+import { command, flag, type Given, listed, option, optionalWord, parent, word } from "./define-command.ts";
 import { note, sayToReader } from "./output.ts";
 import { projectOf, requireProject } from "./project-name.ts";
 import { exitOnSignal } from "./signals.ts";
@@ -26,8 +26,6 @@ export async function printLog(entries: AsyncGenerator<LogEntry, { status: strin
   }
 }
 
-const follow = (description: string) => ({ type: "boolean", description }) as const;
-
 async function readLog(args: Given, read: (client: Client) => Promise<unknown>): Promise<void> {
   const connection = connectionOf(args);
   if (args["follow"]) exitOnSignal();
@@ -39,7 +37,7 @@ const ofDeployment = command(
   "",
   {
     id: word("The deployment's identifier."),
-    follow: follow("Follow the log until the deployment has ended."),
+    follow: flag("Follow the log until the deployment has ended."),
     ...connectionArgs,
   },
   (args) =>
@@ -62,7 +60,7 @@ export const logs = command(
   {
     project: optionalWord("The name or id of the project (the name of the current folder)."),
     environment: option("The environment (production).", "NAME"),
-    follow: follow("Print new lines as they come, until you stop it."),
+    follow: flag("Print new lines as they come, until you stop it."),
     ...connectionArgs,
   },
   (args) =>

@@ -6,7 +6,7 @@ import { systemTimer } from "../lib/kernel/clock.ts";
 import { refusalOf } from "../lib/kernel/text/refused-ports.ts";
 import { parseWhole, pathIn, UsageError } from "./arguments.ts";
 import { baseOf } from "./connection.ts";
-import { command, json } from "./define-command.ts";
+import { command, flag, json, option } from "./define-command.ts";
 import { counted, note, say } from "./output.ts";
 import { openFiles, type Recording, recordingOf } from "./record/files.ts";
 import { createRecorder, type Exchange } from "./record/recorder.ts";
@@ -14,7 +14,7 @@ import { openRelay } from "./record/relay.ts";
 import { createStepRecorder } from "./record/steps.ts";
 import { testOf } from "./record/test-of.ts";
 import { portInUse } from "./serve.ts";
-import { stopSignals } from "./signals.ts";
+import { stopAsked } from "./signals.ts";
 
 /** A killed recorder loses at most this much. */
 const writeEvery = "2s";
@@ -62,18 +62,6 @@ function warnerOf(upstream: string) {
   };
 }
 
-/** Resolves when a signal asks the program to stop. A second signal exits at once. */
-const stopped = () =>
-  new Promise<void>((resolve) => {
-    let stopping = false;
-    for (const signal of stopSignals)
-      process.on(signal, () => {
-        if (stopping && signal !== "SIGHUP") process.exit(1);
-        stopping = true;
-        resolve();
-      });
-  });
-
 /** Writes the recording at once after a change, but at most once per `writeEvery`. */
 function createWriter(save: () => void) {
   let stopTimer: (() => void) | undefined;
@@ -103,27 +91,16 @@ export const record = command(
   "record",
   "It forwards requests to the service, and writes its answers down without secrets; with --test, it also writes a test. Then svc-server dev --seed svc-recording/seed.json starts with the data of the account.",
   {
-    upstream: { type: "string", description: "The base URL of the service to record.", valueHint: "URL" },
-    out: {
-      type: "string",
-      description: "The folder for seed.json, scenarios.json and recorded.test.mjs (./svc-recording).",
-      valueHint: "DIR",
-    },
-    test: {
-      type: "string",
-      description: "Also write recorded.test.mjs, a test that repeats the calls: for node:test, Vitest or Jest.",
-      valueHint: "RUNNER",
-    },
-    timers: {
-      type: "boolean",
-      description: "Let the fake timers of the test runner move with the service in the test.",
-    },
-    port: { type: "string", description: "The port to listen on; 0 picks a free one (7500).", valueHint: "N" },
-    host: { type: "string", description: "The loopback address to listen on (127.0.0.1).", valueHint: "ADDRESS" },
-    "keep-people": {
-      type: "boolean",
-      description: "Record names and e-mail addresses as they are. Without it they are replaced.",
-    },
+    upstream: option("The base URL of the service to record.", "URL"),
+    out: option("The folder for seed.json, scenarios.json and recorded.test.mjs (./svc-recording).", "DIR"),
+    test: option(
+      "Also write recorded.test.mjs, a test that repeats the calls: for node:test, Vitest or Jest.",
+      "RUNNER",
+    ),
+    timers: flag("Let the fake timers of the test runner move with the service in the test."),
+    port: option("The port to listen on; 0 picks a free one (7500).", "N"),
+    host: option("The loopback address to listen on (127.0.0.1).", "ADDRESS"),
+    "keep-people": flag("Record names and e-mail addresses as they are. Without it they are replaced."),
     ...json,
   },
   async (args) => {
@@ -157,14 +134,14 @@ export const record = command(
     });
     const refusal = refusalOf(port, "--port");
     if (refusal) note(refusal);
-    const end = stopped();
+    const asked = stopAsked();
     const base_url = `${relay.url}/v1`;
     say(
       args["json"]
         ? JSON.stringify({ event: "listening", url: relay.url, base_url, upstream, ...files.paths })
         : `Recording ${upstream}\n  call      ${base_url}, with your own key\n  seed      ${files.paths.seed}\n  scenarios ${files.paths.scenarios}${files.paths.test ? `\n  test      ${files.paths.test}` : ""}\nPress Ctrl+C to stop.`,
     );
-    await end;
+    await asked;
     writer.stop();
     await relay.close();
     const result = recording();

@@ -2,9 +2,9 @@ import type { ArgsDef } from "citty";
 import { mayBeReached, runsForReal } from "../lib/config/parse-options.ts";
 import { isLoopbackHost } from "../lib/http/hosts.ts";
 import { listen } from "../lib/http/server.ts";
-import type { Service } from "../lib/index.ts";
-import { createClock, systemTimer } from "../lib/kernel/clock.ts";
+import { createClock } from "../lib/kernel/clock.ts";
 import { createLog } from "../lib/kernel/log.ts";
+import { within } from "../lib/kernel/node/promises.ts";
 import { standardErrorSink } from "../lib/kernel/node/standard-error.ts";
 import { isMissing, withoutPassword } from "../lib/store/database-url.ts";
 import { runningServer } from "../lib/store/sqlite/database-lock.ts";
@@ -12,8 +12,8 @@ import { fromEnvironment, optionArgs, parseSwitch, UsageError } from "./argument
 import { banner } from "./banner.ts";
 import { command, flag } from "./define-command.ts";
 import { hasColor, say, saySecret } from "./output.ts";
-import { type Configuration, configuration, listenArgs, type Mode } from "./server-options.ts";
-import { stopSignals } from "./signals.ts";
+import { type Configuration, configuration, listenArgs, type Mode, optionArgs } from "./server-options.ts";
+import { stopAsked } from "./signals.ts";
 
 const serverArgs: ArgsDef = {
   ...listenArgs,
@@ -50,7 +50,7 @@ async function serve(mode: Mode, args: Readonly<Record<string, unknown>>): Promi
   const { url } = await service.listen({ port, host });
   // Signals must be handled before this line is printed, because a supervisor may stop the service as soon as it reads
   // the line.
-  const end = untilStopped(service);
+  const asked = stopAsked();
   const address = {
     url,
     base_url: `${url}/v1`,
@@ -78,7 +78,9 @@ async function serve(mode: Mode, args: Readonly<Record<string, unknown>>): Promi
         }),
     remedy,
   ).catch(({ message }) => createLog("error", standardErrorSink(createClock("real").iso)).error(message));
-  await end;
+  await asked;
+  // close() gives running work ten seconds. This limit covers a close that hangs.
+  await within("15s", service.close(), undefined);
   if (json) say(JSON.stringify({ event: "stopped" }));
 }
 
@@ -120,21 +122,4 @@ export async function isPortFree(port: number, host: string): Promise<boolean> {
     if (code === "EADDRINUSE") return false;
     throw new Error(`cannot listen on ${host}, port ${port}: ${message}`);
   }
-}
-
-/** Resolves when a signal has stopped the service. A second signal exits at once. */
-function untilStopped(service: Service<string | null>): Promise<void> {
-  return new Promise((resolve, reject) => {
-    let stopping = false;
-    const stop = (signal: NodeJS.Signals) => {
-      // When a terminal closes, SIGHUP may arrive twice: from its shell and from the system.
-      if (stopping && signal === "SIGHUP") return;
-      if (stopping) process.exit(1);
-      stopping = true;
-      // close() gives running work ten seconds. This limit covers a close that hangs.
-      systemTimer("15s", () => resolve());
-      service.close().then(resolve, reject);
-    };
-    for (const signal of stopSignals) process.on(signal, stop);
-  });
 }

@@ -2,7 +2,6 @@ import { type Answer, type Client, ClientProblem } from "../lib/client.ts";
 import type { SimulatedOutcome } from "../lib/drivers/simulated-outcome.ts";
 import { catalog, type EventName } from "../lib/features/events/catalog.ts";
 import type { Scenario } from "../lib/features/scenarios/service.ts";
-import { systemTimer } from "../lib/kernel/clock.ts";
 import { createRandom } from "../lib/kernel/random.ts";
 import { didYouMean } from "../lib/kernel/text/did-you-mean.ts";
 import { UsageError } from "./arguments.ts";
@@ -10,6 +9,7 @@ import { connectionArgs, connectionOf, withClient } from "./connection.ts";
 import { type Control, controlOf } from "./control-client.ts";
 import { command, word } from "./define-command.ts";
 import { sayResult } from "./output.ts";
+import { pause } from "./timers.ts";
 
 type Deployment = Answer<"deployments.get">;
 
@@ -87,9 +87,8 @@ async function create(
   }
 }
 
-/** How often to step a deployment that waits for a slot, and the pause between steps. */
+/** How often to step a deployment that waits for a slot. */
 const attempts = 100;
-const pause = () => new Promise<void>((resolve) => void systemTimer("100ms", resolve, { hold: true }));
 
 /** Steps a deployment until it reaches this state. The clock does not move it. */
 async function deploy(emulator: Emulator, outcome: SimulatedOutcome, until: Deployment["status"]): Promise<Deployment> {
@@ -103,7 +102,7 @@ async function deploy(emulator: Emulator, outcome: SimulatedOutcome, until: Depl
     if (left === 0)
       throw new Error(`the deployment ${now.id} is still ${now.status}; other deployments hold the slots`);
     const { status } = await control<Deployment>(`POST deployments/${now.id}/step`);
-    if (status === now.status) await pause();
+    if (status === now.status) await pause(100);
     now = { ...now, status };
   }
   if (now.status !== until) throw new Error(`the deployment ${now.id} is ${now.status} instead of ${until}`);

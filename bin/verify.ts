@@ -1,18 +1,17 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { systemTimer } from "../lib/kernel/clock.ts";
 import { EndedWith, pathIn, UsageError } from "./arguments.ts";
 import { baseOf, connectionArgs, connectionOf } from "./connection.ts";
 import { command, flag, option } from "./define-command.ts";
 import { sayResult, table } from "./output.ts";
 import { withProgress } from "./progress.ts";
 import { stopSignals } from "./signals.ts";
+import { pause } from "./timers.ts";
 import { junitOf } from "./verify/junit.ts";
 import { requireServer } from "./verify/probe.ts";
 import { type Finding, needsWrite, verify as tryAll } from "./verify/trial.ts";
 
 const words = { holds: "holds", differs: "DIFFERS", untried: "not tried" } as const;
-const pause = (ms: number) => new Promise<void>((resolve) => void systemTimer(`${ms}ms`, resolve, { hold: true }));
 
 const count = (findings: readonly Finding[], result: Finding["result"]) =>
   findings.filter((finding) => finding.result === result).length;

@@ -4,7 +4,7 @@ import { createConnectionPool } from "../../lib/drivers/outbound/connection-pool
 import { failureReason } from "../../lib/drivers/outbound/failure-reasons.ts";
 import { targetOf } from "../../lib/drivers/outbound/target.ts";
 import { listen } from "../../lib/http/server.ts";
-import { type Clock, createClock, systemTimer } from "../../lib/kernel/clock.ts";
+import { type Clock, createClock } from "../../lib/kernel/clock.ts";
 import { createIds } from "../../lib/kernel/ids.ts";
 import { createChunkJoiner } from "../../lib/kernel/node/small-chunks.ts";
 import { createRandom } from "../../lib/kernel/random.ts";
@@ -16,12 +16,13 @@ import {
   type Upstream,
 } from "../../lib/platform/proxy/forward.ts";
 import { passedHeaders } from "../../lib/platform/proxy/headers.ts";
+import { longTimer } from "../timers.ts";
 import type { Exchange } from "./recorder.ts";
 
 /** The maximum size of a recorded body. Larger bodies are forwarded but not recorded. */
 const maxRecorded = 8 * 1024 * 1024;
-/** The longest system timer. Two in sequence give an answer twice the longest wait that a caller can request. */
-const patience = "60s";
+/** Twice the longest wait that a caller can request. */
+const patience_ms = 120_000;
 
 export interface RelayOptions {
   readonly upstream: string;
@@ -30,14 +31,6 @@ export interface RelayOptions {
   readonly onExchange: (exchange: Exchange) => void;
   /** Calls a function when an answer is overdue. Tests replace this. */
   readonly afterPatience?: (run: () => void) => () => void;
-}
-
-/** Runs two of the longest timers in sequence. */
-function afterTwo(run: () => void): () => void {
-  let stop = systemTimer(patience, () => {
-    stop = systemTimer(patience, run);
-  });
-  return () => stop();
 }
 
 class Late extends Error {
@@ -112,7 +105,13 @@ function createUpstream(upstream: string, afterPatience: NonNullable<RelayOption
 }
 
 /** Listens and streams all requests below `/v1` to the upstream. The answers are returned unchanged. */
-export async function openRelay({ upstream, port, host, onExchange, afterPatience = afterTwo }: RelayOptions) {
+export async function openRelay({
+  upstream,
+  port,
+  host,
+  onExchange,
+  afterPatience = (run) => longTimer(patience_ms, run),
+}: RelayOptions) {
   const to = createUpstream(upstream, afterPatience);
   const clock = createClock("real");
   const refuse = createRefusal(clock);

@@ -1,22 +1,12 @@
 import type { Scenario } from "../features/scenarios/service.ts";
 import { shuttingDown } from "../http/limits/cancellation.ts";
 import type { Listening } from "../http/server.ts";
-import { systemTimer } from "../kernel/clock.ts";
 import { isLogged } from "../kernel/errors.ts";
 import { reasonOf } from "../kernel/log.ts";
+import { within } from "../kernel/node/promises.ts";
 import { stateReplaced } from "../store/store.ts";
 import type { Runtimes } from "./runtimes.ts";
 import type { HostState } from "./wiring.ts";
-
-/** Waits until the work is done, but no longer than `limit` of the machine's time. */
-async function within(limit: string, work: Promise<unknown>): Promise<void> {
-  let cancel = () => {};
-  const timeout = new Promise<void>((resolve) => {
-    // Keeps the process alive: otherwise the process could exit here, before the rest of the shutdown.
-    cancel = systemTimer(limit, resolve, { hold: true });
-  });
-  await Promise.race([work, timeout]).finally(() => cancel());
-}
 
 /**
  * Ends a service. Closes the store and releases its file even if a step fails. Returns the scenarios that were never
@@ -38,7 +28,9 @@ export async function shutDown(
     // Image generation stops at once: starting again costs nothing.
     await features.modelDrivers.close();
     const servers = listening.map((server) => server.close());
-    await within("10s", Promise.all([...servers, running.ended(), features.apps.close(runtimes.close()), loop.stop()]));
+    const ended = Promise.all([...servers, running.ended(), features.apps.close(runtimes.close()), loop.stop()]);
+    // The timer keeps the process alive: it could exit here, before the rest of the shutdown.
+    await within("10s", ended, undefined, { hold: true });
     const warnOfUnused = async () => {
       const { scenarios } = features;
       // A fork also holds its parent's scenarios, which the parent reports.
@@ -73,7 +65,11 @@ export async function discardState({ foundation, wiring }: HostState, successor:
   features.execution.stop();
   deferredWrites.stop();
   mailer?.close();
-  await Promise.all([features.modelDrivers.close(), outbound.close(), within("10s", loop.stop())]);
+  await Promise.all([
+    features.modelDrivers.close(),
+    outbound.close(),
+    within("10s", loop.stop(), undefined, { hold: true }),
+  ]);
   // The next state uses the same database file; only a database in memory is closed.
   if (store.engine !== successor.foundation.store.engine) await store.close();
 }
