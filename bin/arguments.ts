@@ -16,7 +16,6 @@ export class EndedWith extends Error {
      * 0 for success or a requested stop, 1 for a failure, 2 for wrong usage. `exec` uses the exit code of its command.
      */
     readonly code: number;
-    /** The error message, for stderr. */
     readonly message?: string;
   };
 
@@ -104,10 +103,9 @@ export function brokenOption(source: string, path: string, rule: string): UsageE
   return new UsageError(`${source}${part && ` (${part})`} ${rule}`);
 }
 
-/** The value of an environment variable. An empty variable counts as unset. */
+/** An empty variable counts as unset. */
 export const fromEnvironment = (variable: string): string | undefined => process.env[variable] || undefined;
 
-/** A path from an argument; undefined if it was not given. */
 export const pathIn = (args: Readonly<Record<string, unknown>>, name: string): string | undefined =>
   args[name] === undefined ? undefined : pathOf(String(args[name]));
 
@@ -137,7 +135,7 @@ export function parseSwitch(text: string | undefined, variable: string): boolean
   return text === undefined ? undefined : text === "true";
 }
 
-/** The entries of a list in a flag or variable. They are separated by commas, and may have spaces around them. */
+/** The entries of a list in a flag or a variable. Spaces around commas do not count. */
 export function listIn(text: string): string[] {
   return text.split(",").map((one) => one.trim());
 }
@@ -236,7 +234,6 @@ function syntaxErrorAt(text: string): number {
   return wrong - 1;
 }
 
-/** A whole number from a flag or a variable, checked against its bounds. */
 export function parseWhole(source: string, text: string | undefined, max: number, min = 0): number | undefined {
   if (text === undefined) return undefined;
   if (!/^\d{1,10}$/.test(text) || Number(text) > max || Number(text) < min)

@@ -22,7 +22,7 @@ const isProgram = (path: string): boolean => {
   }
 };
 
-/** Checks that a backend answers and accepts its key, or that its program exists. The check costs nothing. */
+/** Checks that a backend answers and accepts its key, or that its program exists. */
 export async function checkBackend(name: string, backend: Backend): Promise<string> {
   const option = `generations.backends.${name}`;
   if (backend.type === "command") {

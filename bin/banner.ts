@@ -20,7 +20,6 @@ interface About {
   readonly runtime?: string | null;
   readonly protections?: readonly Protection[];
   readonly options: Options;
-  /** Whether this start created the database. */
   readonly isNew: boolean;
   readonly warnings: readonly string[];
   readonly color: boolean;
@@ -86,7 +85,7 @@ function rowsOf(about: About): Row[] {
   ];
 }
 
-/** Whether a mail server is named, but `dev` sends nothing without `--send`. */
+/** In `dev`, nothing is sent without `--send`. */
 const hasUnusedMailServer = ({ mail, outbound }: Options): boolean =>
   typeof mail === "object" && mail.url !== undefined && mail.transport === undefined && outbound?.send !== true;
 
@@ -99,10 +98,8 @@ function appsRow({ apps_url: local, runtime, options }: About): string {
 const trustedRow = (networks: readonly string[]) =>
   `${networks.join(", ")}: no key for the control interface, plain http for receivers`;
 
-/** A command that spans lines where it is too long. */
 const long = (command: string) => wrapped(command, width - 6).join(" \\\n    ");
 
-/** Names the service and the key for the commands below it. */
 const connecting = ({ url, api_key }: About) =>
   long(`export SVC_URL=${url} SVC_API_KEY=${api_key ?? "sk_live_YOUR_KEY"}`);
 

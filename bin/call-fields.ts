@@ -14,7 +14,6 @@ export interface OperationInfo {
   readonly fields: Json;
   /** The names of the path parameters in order. A word without `name=` fills the first that is still empty. */
   readonly path: readonly string[];
-  /** A valid example body. */
   readonly example: Json;
 }
 
@@ -24,7 +23,6 @@ const openApiDocument = (): Json => {
   return document;
 };
 
-/** All operations of the published document. */
 export function documentedOperations(): OperationInfo[] {
   const paths = Object.values(openApiDocument()["paths"] as Record<string, Record<string, Operation>>);
   return paths.flatMap(Object.entries).map(([method, operation]: [string, Operation]) => {
@@ -119,7 +117,6 @@ const allowedIn = (schema: Json) =>
 const withArticle = (type: unknown) =>
   type === "null" ? "null" : `${/^[aeiou]/.test(String(type)) ? "an" : "a"} ${type}`;
 
-/** Converts a value's text to the type in its schema. */
 function typed(text: string, schema: Json, place: string): unknown {
   const forms = formsOf(schema);
   const types = new Set(forms.map(({ type }) => type).filter(Boolean));

@@ -37,7 +37,6 @@ const fieldArg = {
   ),
 };
 
-/** Formats an answer: one field, JSON, or a readable table. */
 function printed(answer: unknown, { field, json }: Given): string {
   if (field !== undefined) {
     const text = fieldOf(answer, String(field), { json: Boolean(json) });
@@ -47,7 +46,6 @@ function printed(answer: unknown, { field, json }: Given): string {
   return json ? JSON.stringify(answer ?? null) : formatAnswer(answer);
 }
 
-/** Prints all records of a list, page by page, one JSON line each. */
 async function callAll(
   { id, fields }: OperationInfo,
   input: Readonly<Record<string, unknown>>,
@@ -62,7 +60,6 @@ async function callAll(
     await sayToReader(printed(record, { ...args, json: args["field"] === undefined || args["json"] }));
 }
 
-/** Prints the entries of a log as they are written. */
 async function follow(input: Readonly<Record<string, unknown>>, client: Client, args: Given): Promise<void> {
   const [id, name] = [String(input["id"]), input["name"]];
   exitOnSignal();
@@ -76,7 +73,6 @@ const remedies: Readonly<Record<string, (made: { readonly id: string }) => strin
     `the new key is lost. An owner or admin removes the new user with svc-server call users.delete ${id}, and invites again`,
 };
 
-/** Calls the operation that the first word names. The other words are its fields. */
 async function call(args: Given): Promise<void> {
   const [id = "", ...words] = args._;
   const operation = operationOf(id);

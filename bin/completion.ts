@@ -59,7 +59,6 @@ function joined(words: readonly string[]): { words: string[]; before: string } {
   return { words: whole, before: last === words.at(-1) ? "" : last.slice(0, last.indexOf("=") + 1) };
 }
 
-/** The completions of the last word. */
 export async function candidates(given: readonly string[], commands: Listing): Promise<string[]> {
   const { words, before } = joined(given);
   // The words after -- are another program's command.
@@ -69,7 +68,6 @@ export async function candidates(given: readonly string[], commands: Listing): P
     .map((one) => one.slice(before.length));
 }
 
-/** All candidates for the last word. */
 async function completionsOf(words: readonly string[], commands: Listing): Promise<readonly string[]> {
   const last = words.at(-1) ?? "";
   let command = words[0]?.startsWith("-") ? await loadCommand(commands, "start") : undefined;

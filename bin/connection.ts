@@ -37,7 +37,6 @@ export const commandGroup = (name: string, usual: string, list: Listing): Comman
 const file = v.record(v.string(), v.object({ url: v.string(), api_key: v.string() }));
 type Profiles = v.InferOutput<typeof file>;
 
-/** The path of `profiles.json` in the user's configuration folder. */
 export function profilesFile(): string {
   const { APPDATA, XDG_CONFIG_HOME } = process.env;
   return join(APPDATA || XDG_CONFIG_HOME || join(homedir(), ".config"), "svc-server", "profiles.json");
@@ -117,7 +116,6 @@ const sameOrigin = (a: string, b: string) => {
 /** The API's base URL: the address, with `/v1` added if it is missing. */
 export const baseOf = (url: string) => (/\/v\d+\/?$/.test(url) ? url : `${url.replace(/\/$/, "")}/v1`);
 
-/** Reports longer waits before a retry. */
 function sayRetry({ message }: ClientProblem, wait_ms: number): void {
   if (wait_ms >= 1_000) process.stderr.write(`svc-server: retrying in ${wait_ms / 1_000} s: ${message}\n`);
 }
@@ -131,7 +129,6 @@ export function clientOf({ url, apiKey, keySource }: Connection): Client {
   }
 }
 
-/** Calls a service. Errors of the calls are explained. */
 export async function withClient<T>(connection: Connection, work: (client: Client) => Promise<T>): Promise<T> {
   try {
     return await work(clientOf(connection));

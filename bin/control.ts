@@ -11,7 +11,6 @@ const show = command("show", "", connectionArgs, async (args) => {
   sayResult(args, clock, `${clock.now}  ${clock.mode}`);
 });
 
-/** The body of `POST /_svc/clock/advance`. */
 function targetOf({ by, to }: Given): { by: string } | { to: string } {
   if (by !== undefined && to !== undefined) throw new UsageError("give a duration or --to, not both");
   if (by === undefined && to === undefined)

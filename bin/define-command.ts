@@ -4,17 +4,14 @@ import { requireKnown, withRepeats } from "./arguments.ts";
 /** A command's arguments: options by name, and the remaining words in `_`. */
 export type Given = Readonly<Record<string, unknown>> & { readonly _: readonly string[] };
 
-/** An option with a value. */
 export const option = (description: string, valueHint: string) => ({ type: "string", description, valueHint }) as const;
 
-/** An option without a value. */
 export const flag = (description: string) => ({ type: "boolean", description }) as const;
 
 export const word = (description: string) => ({ type: "positional", description }) as const;
 export const optionalWord = (description: string) => ({ type: "positional", description, required: false }) as const;
 
-/** The option `--json` of all commands that print a result. */
-export const json: ArgsDef = { json: flag("Print JSON, for programs.") };
+export const json = { json: flag("Print JSON, for programs.") };
 
 /** A command in the help of the command above it. */
 export interface Listed {
@@ -40,16 +37,19 @@ export interface Command extends Omit<CommandDef, "meta" | "args"> {
   readonly list?: Listing;
 }
 
-/**
- * Defines a command that refuses unknown options and surplus words. `more` is what its help says after its summary. With
- * `anyWords` it accepts any number of words.
- */
+/** With `anyWords`, the command accepts any number of words. */
 export const command = (
   name: string,
   more: string,
   args: ArgsDef,
   run: (args: Given) => void | Promise<void>,
   { anyWords = false } = {},
+): Command => ({ more, args, run, parse: (words) => parseWords(words, args, anyWords) });
+
+export const parent = (
+  more: string,
+  list: Listing,
+  usual: Pick<Command, "usual" | "args"> = { args: {} },
 ): Command => ({
   meta: { name, description: more },
   args,

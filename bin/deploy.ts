@@ -82,7 +82,6 @@ async function ended(client: Client, id: string) {
   }
 }
 
-/** The id of a project, which is made if it is missing. */
 const madeProject = async (client: Client, name: string): Promise<string> =>
   (await findProject(client, name, () => client.projects.create({ name, region: "local" }))).id;
 
@@ -107,7 +106,7 @@ async function deployStored(
   return id;
 }
 
-/** Deploys a folder, and shows its log. Returns the deployment once it has ended. */
+/** Returns the deployment once it has ended. */
 async function deployFolder(client: Client, connection: Connection, folder: string, args: Given) {
   const scratch = mkdtempSync(join(tmpdir(), "svc-server-deploy-"));
   process.once("exit", () => rmSync(scratch, { recursive: true, force: true }));

@@ -4,13 +4,10 @@ import { UsageError } from "./arguments.ts";
 import type { Git } from "./git.ts";
 import { viewRepository } from "./repository-view.ts";
 
-/** The commit to push for a folder. */
 export interface Commit {
   readonly sha: string;
   readonly branch: string;
-  /** Whether the push overwrites the branch. */
   readonly isForced: boolean;
-  /** A note about files that are not deployed. */
   readonly note: string | undefined;
 }
 

@@ -12,7 +12,6 @@ export interface Finding {
   readonly ok: boolean;
   /** Of a part of the box: whether the machine lacks it. */
   readonly missing?: boolean;
-  /** The finding, with a remedy if it is a problem. */
   readonly says: string;
 }
 
@@ -24,7 +23,6 @@ export async function finds(check: string, look: () => string | Promise<string>)
   }
 }
 
-/** Throws if other users of the machine can read a key file. */
 export function requireOwnerOnly(path: string): void {
   if (process.platform !== "win32" && (statSync(path).mode & 0o077) !== 0)
     throw new Error(`other users can read ${path}; run: chmod 600 ${path}`);

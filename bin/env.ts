@@ -19,7 +19,6 @@ const environmentArgs: ArgsDef = {
   ...connectionArgs,
 };
 
-/** The environment that the arguments name, and its variables. */
 async function open(client: Client, args: Given) {
   const { id, name: project } = await requireProject(
     client,
@@ -34,7 +33,6 @@ async function open(client: Client, args: Given) {
 }
 type Open = Awaited<ReturnType<typeof open>>;
 
-/** Defines a command on the variables of an environment. */
 const onVariables = (
   name: string,
   description: string,
@@ -63,7 +61,7 @@ async function change(args: Given, { id, name, title }: Open, client: Client, va
   sayResult(args, after.variables, `${done} ${title}. The next deployment and the next restart use the change.`);
 }
 
-/** Sets variables. A name that ends with `@`, and a variable that is a secret already, is stored as a secret. */
+/** A variable is stored as a secret if its name ends with `@`, or if it is a secret already. */
 async function set(args: Given, opened: Open, client: Client, given: Readonly<Record<string, string>>) {
   const changes: Changes = {};
   for (const [word, value] of Object.entries(given)) {
@@ -75,7 +73,6 @@ async function set(args: Given, opened: Open, client: Client, given: Readonly<Re
   await change(args, opened, client, changes, `Set ${joined(names)} in`);
 }
 
-/** Reads `NAME=VALUE` lines. */
 function read(file: string): Record<string, string> {
   const reasons: Record<string, string> = { ENOENT: "there is no such file", EISDIR: "it is a folder" };
   let text: string;

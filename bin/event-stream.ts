@@ -76,7 +76,6 @@ function permanentError({ code, reason }: Ended): ClientProblem | undefined {
   return new ClientProblem("unreadable", sentence);
 }
 
-/** The wait before a reconnect; it grows with each failed attempt. */
 const waitBeforeRetry = (attempts: number) => pause(Math.min(250 * 2 ** attempts, 5_000));
 
 /** The events after this one, oldest first. The list goes back further than the stream. */

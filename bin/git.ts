@@ -6,7 +6,6 @@ interface GitOptions {
   /** Settings beside the fixed ones; an undefined one leaves what the user or the repository has set. */
   readonly config?: Readonly<Record<string, string | undefined>>;
   readonly input?: string;
-  /** Called with each line of stderr. */
   readonly line?: (text: string) => void;
 }
 

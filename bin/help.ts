@@ -10,7 +10,6 @@ const widestName = 22;
 
 type Row = readonly [name: string, text: string];
 
-/** Names, and beside each its text. */
 function columns(rows: readonly Row[], size = Math.max(0, ...rows.map(([name]) => name.length))): string[] {
   const wide = Math.min(size, widestName);
   return rows.flatMap(([name, text]) => {
@@ -42,9 +41,8 @@ export function mainHelp(): string {
   ].join("\n");
 }
 
-/** The rows about arguments or options. */
-function argumentRows(args: ArgsDef, isPositional: boolean): Row[] {
-  return Object.entries(args).flatMap(([name, { type, description = "", valueHint }]): Row[] => {
+function argumentRows(args: Args, isPositional: boolean): Row[] {
+  return Object.entries(args).flatMap(([name, { type, description, valueHint }]): Row[] => {
     if ((type === "positional") !== isPositional) return [];
     if (isPositional) return [[name.toUpperCase(), description]];
     return [[`--${name}${type === "string" ? `=${valueHint ?? "VALUE"}` : ""}`, description]];

@@ -46,7 +46,6 @@ function requireRight({ query, body }: AnyCall, input: object, flags: readonly s
   }
 }
 
-/** The input of a call, from its words and options. */
 function wordsInput(call: AnyCall, info: OperationInfo, args: Given): Answer {
   const input = inputOf(info, args._);
   const flags = flagsOf(info).filter((name) => args[name] !== undefined);
@@ -55,7 +54,6 @@ function wordsInput(call: AnyCall, info: OperationInfo, args: Given): Answer {
   return input;
 }
 
-/** Converts a call's input to its path, and its query or body. */
 export function requestOf(call: AnyCall, info: OperationInfo, given: Answer) {
   const input: Record<string, unknown> = { ...given };
   const missing = requiredOf(info.fields).find((name) => !Object.hasOwn(input, name));

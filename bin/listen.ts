@@ -23,7 +23,6 @@ const args: ArgsDef = {
   ...connectionArgs,
 };
 
-/** The delays before the retries, in milliseconds. */
 const parseRetries = (text: string): number[] =>
   listIn(text).map((one) => {
     const delay = parseDuration(one);
@@ -32,7 +31,7 @@ const parseRetries = (text: string): number[] =>
     return delay;
   });
 
-/** The events to forward; undefined for all. */
+/** Undefined means all events. */
 function parseEvents(text: string): string[] | undefined {
   const known = Object.keys(catalog);
   const wanted = listIn(text);

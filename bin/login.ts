@@ -15,7 +15,6 @@ const loginArgs: ArgsDef = {
   profile: option("The name of the profile (SVC_PROFILE, default).", "NAME"),
 };
 
-/** Reads a line from the terminal without showing it. */
 async function readHidden(prompt: string): Promise<string> {
   process.stderr.write(prompt);
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });

@@ -20,7 +20,6 @@ import { configuration, listenArgs } from "./server-options.ts";
 
 const mailsOf = async (control: Control) => (await control<{ data: SentMail[] }>("GET mail")).data;
 
-/** The mails of the service that the arguments or variables select. */
 const mailsOfNamed = (args: Given, patience?: number) =>
   mailsOf(controlOf(args, patience)).catch((error: unknown) => {
     if (!(error instanceof NoControl)) throw error;
@@ -49,7 +48,6 @@ async function mailsOfEmulator(args: Given): Promise<readonly SentMail[] | undef
   return mails;
 }
 
-/** A mail's status, with the reason of its last failure. */
 function statusOf({ status, attempts }: SentMail): string {
   const last = attempts.at(-1);
   const tries = attempts.length === 0 ? "" : `, ${attempts.length} ${attempts.length === 1 ? "try" : "tries"}`;
@@ -64,7 +62,6 @@ function print(args: Given, mails: readonly SentMail[]): void {
       say(`${mail.sent_at}  To: ${mail.to}  ${mail.subject}  (${statusOf(mail)})\n\n${mail.text}\n`);
 }
 
-/** Sends one mail to an address, configured by the variables and the configuration file. */
 async function sendTest(args: Given, to: string): Promise<void> {
   const checked = v.safeParse(email(), to);
   if (!checked.success) throw new UsageError(`the address ${checked.issues[0].message}`);

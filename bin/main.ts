@@ -12,7 +12,6 @@ interface FoundCommand {
   readonly listed: Listed | undefined;
   /** The words that name the command. */
   readonly path: readonly string[];
-  /** The names of its subcommands. */
   readonly below: readonly string[];
 }
 
@@ -47,7 +46,6 @@ async function help(words: readonly string[]): Promise<string> {
   return operationHelp(path[0] === "call" ? next : `users.${next}`);
 }
 
-/** The error for an unknown command, with a list of the known ones. */
 async function unknownCommand(words: readonly string[]): Promise<UsageError> {
   const { path, below } = await findCommand(words);
   const word = words[path.length];
@@ -62,9 +60,21 @@ async function unknownCommand(words: readonly string[]): Promise<UsageError> {
 }
 
 const isUsage = (error: unknown) =>
-  error instanceof UsageError ||
-  ["BadOptions", "BadSeed"].includes((error as Error).name) ||
-  /^E(ARG|_)/.test(String((error as { code?: unknown }).code ?? ""));
+  error instanceof UsageError || ["BadOptions", "BadSeed"].includes((error as Error).name);
+
+async function runCommand(words: readonly string[]): Promise<void> {
+  const { command, path } = await findCommand(words);
+  const next = words[path.length] ?? "-";
+  const usual = next.startsWith("-") ? await findIn(command.list ?? {}, command.usual ?? "") : undefined;
+  const { args, parse, run } = usual?.command ?? command;
+  if (!parse || !run) throw await unknownCommand(words);
+  const given = parse(words.slice(path.length));
+  const missing = Object.entries(args).find(
+    ([name, { type, isOptional }]) => type === "positional" && !isOptional && given[name] === undefined,
+  );
+  if (missing) throw new UsageError(`${path.join(" ")} needs the argument ${missing[0].toUpperCase()}`);
+  await run(given);
+}
 
 /** Runs a command and resolves when it has ended. */
 export async function run(given: readonly string[]): Promise<EndedWith["outcome"]> {

@@ -52,7 +52,6 @@ function toolInfo(id: string, { method, summary, description, fields }: Operatio
   };
 }
 
-/** One tool per operation. */
 function operationTools(args: Given): Tool[] {
   const connection = connectionOf(args);
   // A key that no header can hold ends the command at its start.
@@ -68,7 +67,6 @@ function operationTools(args: Given): Tool[] {
     }));
 }
 
-/** One tool per named call of the control interface. */
 function instrumentTools(args: Given): Tool[] {
   const control = controlOf(args);
   return controlCalls.flatMap((call) => {

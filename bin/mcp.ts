@@ -19,7 +19,6 @@ async function loadProtocol() {
   }
 }
 
-/** The longest message of a client. */
 const maxMessage_bytes = 10_485_760;
 
 /** Resolves when the transport has closed: after stdin ended, a message was too long, or stdout failed. */

@@ -30,7 +30,6 @@ function about({ id, summary, description, fields, path, example }: OperationInf
   ].join("\n");
 }
 
-/** The help lines about the fields; none if there are no fields. */
 export function fieldHelp(fields: Schema): string[] {
   const rows = rowsOf(fields, "", 0);
   return rows.length > 0 ? ["", "FIELDS", "", table(rows)] : [];
@@ -77,7 +76,6 @@ const line = (place = "", need = "", kind = "", said = "") => [`  ${place}`, nee
 const titleOf = ({ title, properties }: Schema) =>
   String(title ?? Object.values(properties as Record<string, Schema>).find((one) => one["const"])?.["const"]);
 
-/** A value's allowed words, or its type. */
 function kindOf(schema: Schema): string {
   const forms = formsOf(schema);
   const words = enumOf(schema);

@@ -6,7 +6,6 @@ import type { Given } from "./define-command.ts";
 /** Whether a stream is a terminal that shows colour. With `NO_COLOR` it is not. */
 export const hasColor = ({ isTTY, hasColors }: NodeJS.WriteStream): boolean => isTTY === true && hasColors();
 
-/** Styles a text for stdout, if that shows colour. */
 export const styled = (style: "bold" | "cyan", text: string): string =>
   hasColor(process.stdout) ? styleText(style, text, { validateStream: false }) : text;
 
@@ -50,7 +49,6 @@ export const saySecret = (text: string, remedy: string) =>
 /** `1 user`, `2 users`: for plurals that end in s. */
 export const counted = (count: number, plural: string) => `${count} ${count === 1 ? plural.replace(/s$/, "") : plural}`;
 
-/** A clause about generations with missing or changed files. */
 export const describeLost = (lost: readonly string[]) =>
   `${lost.length === 1 ? "the file of 1 generation is" : `the files of ${lost.length} generations are`} missing or changed, such as that of ${lost[0]}`;
 
@@ -88,7 +86,6 @@ export function fieldOf(answer: unknown, path: string, { json = false } = {}): s
   return typeof value === "string" && !json ? value : JSON.stringify(value);
 }
 
-/** Formats an answer for people: lists as tables, records as lines. */
 export function formatAnswer(answer: unknown): string {
   if (!isRecord(answer)) return answer === undefined ? "Done." : cell(answer);
   const { data, meta, ...record } = answer;

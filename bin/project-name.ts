@@ -3,7 +3,6 @@ import type { Client } from "../lib/client.ts";
 import { didYouMean } from "../lib/kernel/text/did-you-mean.ts";
 import { UsageError } from "./arguments.ts";
 
-/** The minimum length of a project's name. */
 const minLength = 3;
 
 /** Converts a name to a part of a repository name: letters and digits with single hyphens between them. */

@@ -8,7 +8,6 @@ import { UsageError } from "./arguments.ts";
 import type { ServiceEvent } from "./event-stream.ts";
 
 interface Result {
-  /** A short text. */
   readonly result: string;
   readonly isAcknowledged: boolean;
 }

@@ -39,7 +39,6 @@ function upstreamOf(given: unknown): string {
   return baseOf(url.href);
 }
 
-/** For which runner a test is written; undefined if none is wanted. */
 function formOf(given: unknown, hasTimers: boolean): Form | undefined {
   if (given === undefined && hasTimers) throw new UsageError("option --timers needs --test with a test runner");
   if (given === undefined) return undefined;

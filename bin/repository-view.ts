@@ -14,10 +14,8 @@ import type { Git } from "./git.ts";
 
 /** A repository as git can read it without its settings and hooks, which may name programs. It is never written. */
 export interface RepositoryView {
-  /** The top of its working tree. */
   readonly top: string;
   readonly objects: string;
-  /** The variables with which git reads it. */
   readonly env: Readonly<Record<string, string>>;
 }
 
@@ -39,7 +37,7 @@ function repositoryAt(folder: string): { own: string; shared: string } | undefin
   }
 }
 
-/** Makes a view of the repository that a folder belongs to; undefined if it belongs to none. */
+/** Undefined if the folder belongs to no repository. */
 export async function viewRepository(git: Git, folder: string, to: string): Promise<RepositoryView | undefined> {
   if (existsSync(join(folder, ".git")) && !repositoryAt(folder))
     throw new Error(

@@ -42,7 +42,7 @@ const runtimes = {
   engine: async () => `with ${(await connectEngine()).name}`,
 } as const;
 
-/** Tests all runtimes. Only a configured runtime must work. `found` receives the protections of `process`. */
+/** Only a configured runtime must work. `found` receives the protections of `process`. */
 export async function tryRuntimes(
   settings: Settings | undefined,
   found: (protections: readonly Protection[]) => void,

@@ -13,13 +13,25 @@ export const listenArgs: ArgsDef = {
   config: option("A JSON file with the options of createService(), and with port and host. Flags override it.", "FILE"),
 };
 
-/** Each command's defaults that differ from createService(). */
 const defaults = {
   dev: { mode: "dev", logLevel: "warn" },
   start: { mode: "start", database: "./svc-data", logLevel: "info" },
 } as const satisfies Record<string, Options>;
 
 export type Mode = keyof typeof defaults;
+
+const defaultOfStart = / The default of `svc-server start` is `[^`]+`\./;
+
+export const optionArgs = (mode: "dev" | "start"): Args =>
+  Object.fromEntries(
+    allOptions.flatMap(({ flag, help, value: valueHint, mode: only = mode, format }): [string, Arg][] => {
+      if (flag === undefined || only !== mode) return [];
+      // The help text also serves tables that name each option's mode. The command already implies it.
+      const description = help.replace(" (`dev`)", "").replace(mode === "dev" ? defaultOfStart : "", "");
+      if (valueHint === undefined) return [[flag, { type: "boolean", description }]];
+      return [[flag, { type: "string", description, valueHint, isList: format === "list" }]];
+    }),
+  );
 
 export interface Configuration {
   readonly options: Options;
@@ -29,7 +41,6 @@ export interface Configuration {
   readonly notes: readonly string[];
   /** The parsed options. An error names the flag, variable or file that set the wrong one. */
   settings(): Settings;
-  /** Rewrites an option error in the same way. */
   explainedError(error: unknown): unknown;
 }
 

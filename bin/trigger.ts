@@ -18,11 +18,9 @@ interface Emulator {
   readonly control: Control;
 }
 
-/** The project of all triggered deployments. */
 const demo = { name: "svc-trigger", region: "eu-west-1", description: "Created by svc-server trigger" };
 const environment = "trigger";
 
-/** A new name for each run. */
 const unique = () => `svc-trigger-${createRandom().alphanumeric(8).toLowerCase()}`;
 
 /**
@@ -49,7 +47,6 @@ async function demoProject(emulator: Emulator): Promise<{ readonly id: string; r
   return { id: (await createProject(emulator, demo.name)).id, isNew: true };
 }
 
-/** Why a deployment did not use the scenario created for it. */
 function obstacleOf(id: string, before: readonly Scenario[], after: readonly Scenario[]): string {
   const taken = after.find(({ id, used }) => used > (before.find((one) => one.id === id)?.used ?? 0));
   return taken
@@ -115,7 +112,6 @@ async function deployUntil(emulator: Emulator, until: "queued" | "building"): Pr
   await emulator.client.deployments.cancel({ id });
 }
 
-/** Runs a small generation with this outcome to its end. */
 async function generate({ client, control }: Emulator, result: "succeed" | "fail"): Promise<void> {
   // A unique model, so the scenario matches no other generation.
   const model = unique();
@@ -134,7 +130,6 @@ async function generate({ client, control }: Emulator, result: "succeed" | "fail
 
 const invite = ({ client }: Emulator, email: string) => client.users.invite({ email, role: "viewer" });
 
-/** How to trigger each event. */
 const triggers: Readonly<Record<EventName, (emulator: Emulator) => Promise<unknown>>> = {
   "app.crashed": async () => {
     throw new Error("only a running app crashes: with --runtime process, deploy an app that ends by itself");
@@ -173,7 +168,6 @@ const triggers: Readonly<Record<EventName, (emulator: Emulator) => Promise<unkno
 const names = Object.keys(catalog);
 const isEvent = (name: string): name is EventName => names.includes(name);
 
-/** The newest event of this name that is newer than the event `before`. */
 async function newest({ client }: Emulator, name: EventName, before: string) {
   for await (const event of client.paginate(client.events.list, { per_page: 20 })) {
     if (event.id <= before) break;

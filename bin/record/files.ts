@@ -11,7 +11,6 @@ import { createCleaner } from "./without-secrets.ts";
 export interface Recording {
   readonly seed: Seed;
   readonly scenarios: readonly NewScenario[];
-  /** The test that repeats the calls, if one is wanted. */
   readonly test?: string | undefined;
   /** What was seen but could not be recorded, with the reasons. */
   readonly left: readonly string[];

@@ -6,19 +6,16 @@ import { isRecord } from "../output.ts";
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** A forwarded request and its answer. */
 export interface Exchange {
   readonly method: string;
   /** The path after the version prefix, with the query: `/projects?per_page=5`. */
   readonly path: string;
-  /** The Authorization header. */
   readonly caller: string | undefined;
   readonly request: Buffer | undefined;
   readonly status: number;
   readonly type: string | undefined;
   readonly encoding: string | undefined;
   readonly answer: Buffer;
-  /** When the answer was complete, in milliseconds. */
   readonly at: number;
 }
 
@@ -26,7 +23,6 @@ export interface Exchange {
 export interface Work {
   readonly record: Json;
   readonly entered: Readonly<Record<string, number>>;
-  /** When it was last seen. */
   readonly at: number;
 }
 
@@ -43,7 +39,6 @@ export interface Account {
   readonly integrations: Map<string, Json>;
   readonly deployments: Map<string, Work>;
   readonly generations: Map<string, Work>;
-  /** Failure reasons by deployment. */
   readonly reasons: Map<string, string>;
 }
 
@@ -240,7 +235,7 @@ export function mergedAccounts(accounts: readonly Account[]): Account[] {
       for (const name of ["deployments", "generations"] as const)
         for (const [id, work] of one[name]) into[name].set(id, mergedWork(into[name].get(id), work));
     }
-    // It keeps the place of the first of them.
+    // The merged account stands where the first of them was.
     merged = merged.flatMap((one) => (one === same[0] ? [into] : same.includes(one) ? [] : [one]));
     if (same.length === 0) merged.push(into);
   }

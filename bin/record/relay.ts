@@ -29,7 +29,7 @@ export interface RelayOptions {
   readonly port: number;
   readonly host: string;
   readonly onExchange: (exchange: Exchange) => void;
-  /** Calls a function when an answer is overdue. Tests replace this. */
+  /** Tests replace the timer for overdue answers. */
   readonly afterPatience?: (run: () => void) => () => void;
 }
 
@@ -52,7 +52,6 @@ function watched(stream: IncomingMessage): () => Buffer | undefined {
 const isBelow = ({ url = "" }: IncomingMessage) => /^\/v1(?=[/?]|$)/.test(url);
 const pathBelow = ({ url = "" }: IncomingMessage) => url.slice("/v1".length);
 
-/** Sends errors in the API's error format. */
 function createRefusal(clock: Clock) {
   const ids = createIds(clock, createRandom());
   return (response: ServerResponse, status: number, code: string, message: string) => {

@@ -13,9 +13,8 @@ import type { Step } from "../../lib/dashboard/page/recorder/recorded-test.ts";
 import { createSeen } from "../../lib/dashboard/page/recorder/seen-records.ts";
 import { type Exchange, parseJson } from "./recorder.ts";
 
-/** More calls than that make no test that somebody reads. */
+/** Nobody reads a longer test, or a longer list of what it leaves out. */
 const mostSteps = 1_000;
-/** The same holds for the reasons why calls are not in it. */
 const mostLeft = 100;
 
 /** A step of a recording, with the caller in the place of the person. */
@@ -46,7 +45,6 @@ const whole = { dep_: "source", gen_: "prompt", int_: "config" };
 const unavailable = /^(repositories|invitations\.accept|environments\.(restart|logs|runs))/;
 
 const unwrapped = (body: Json): Json => (isRecord(body["data"]) ? body["data"] : body);
-/** Whether an operation reads one record of a feature. */
 export const hasGet = (feature = ""): boolean =>
   Object.entries(calls).some(([name, verbs]) => name === feature && "get" in verbs);
 
@@ -76,7 +74,7 @@ export function createStepRecorder() {
   };
   /** Whether the test can make a record, or has made it. */
   const isKnown = (id: string, above: readonly string[] = []): boolean => {
-    // A text of a record may name the record itself.
+    // A record may name itself in a text.
     if (made.has(id) || above.includes(id)) return true;
     const { record, list } = seen.get(id) ?? {};
     const creation = creationOf(collectionOf(id));

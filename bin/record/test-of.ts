@@ -26,7 +26,6 @@ type People = readonly {
   readonly role: string;
 }[];
 
-/** All addresses in a value that stand in a field of that name. */
 const addressesIn = (value: unknown): string[] =>
   typeof value !== "object" || value === null
     ? []
@@ -80,7 +79,6 @@ const actorsOf = (recorded: StepRecorder, accounts: readonly Account[], people: 
     }),
   );
 
-/** Finds how the work with an identifier went. */
 const outcomesOf =
   (accounts: readonly Account[], recorded: StepRecorder, cleaner: Cleaner) => (id: string, createdAt: number) => {
     const account = accounts.find(({ deployments, generations }) => deployments.has(id) || generations.has(id));

@@ -4,7 +4,6 @@ import { parseUrl } from "../../lib/kernel/text/url.ts";
 import { isRecord } from "../output.ts";
 import type { Json } from "./recorder.ts";
 
-/** The replacement for secrets in a recording. */
 export const standIn = "recorded-secret";
 /** Splits into words first, because one regular expression for addresses would take quadratic time. */
 const withoutAddresses = (text: string, shown: (person: string) => string): string =>
@@ -44,7 +43,6 @@ export function createCleaner(secrets: readonly string[], people: ReadonlyMap<st
     text,
     url,
     variable,
-    /** An environment of a project. */
     environment: ({ variables, ...more }: Json): Json => ({
       ...more,
       variables: Object.fromEntries(

@@ -9,15 +9,12 @@ import type { Cleaner } from "./without-secrets.ts";
 export interface SeenWork {
   readonly id: string;
   readonly work: Work;
-  /** The reason of a failed deployment. */
   readonly reason: string | undefined;
   readonly sights: readonly Sight[];
   readonly createdAt: number;
   /** When its environment was free for it, by the service's clock: before that it waited in the queue. */
   readonly freeAt: number;
-  /** When a step cancelled it. */
   readonly cancelledAt: number | undefined;
-  /** When the recording ended. */
   readonly endedAt: number;
 }
 

@@ -23,7 +23,6 @@ export interface Made {
   readonly record: Item;
 }
 
-/** Sends requests to the server under test. */
 export interface Probe {
   send(method: string, path: string, sent?: Sent): Promise<Answer>;
   get(path: string): Promise<Answer>;
@@ -72,7 +71,6 @@ export interface Check {
 
 type Checks = Readonly<Record<string, (on: Probe) => Promise<void>>>;
 
-/** The checks of a chapter, keyed by sentence. */
 export const chapter = (name: string, checks: Checks): Check[] =>
   Object.entries(checks).map(([sentence, run]) => ({ chapter: name, sentence, run }));
 
@@ -99,7 +97,6 @@ export function expectRefusal(answer: Answer, why: string): void {
   );
 }
 
-/** A field's value in a body of any type. */
 export const field = (body: unknown, name: string): unknown =>
   typeof body === "object" && body !== null ? (body as Item)[name] : undefined;
 
@@ -135,7 +132,6 @@ export const pageOf = ({ body }: Answer) => {
   return { per_page: field(page, "per_page"), next_cursor: field(page, "next_cursor") ?? undefined };
 };
 
-/** The items of a list. */
 export function itemsOf(answer: Answer): readonly Item[] {
   expectStatus(answer, 200);
   const data = field(answer.body, "data");
@@ -145,7 +141,6 @@ export function itemsOf(answer: Answer): readonly Item[] {
   return data as Item[];
 }
 
-/** Expects that a record has these values. */
 export function expectFields({ answer, record }: Made, wanted: Item): void {
   for (const [name, value] of Object.entries(wanted))
     expect(
@@ -161,7 +156,6 @@ export function expectListed(list: Answer, id: unknown, isListed = true): void {
   expect(isThere === isListed, list, `the list ${isListed ? "lacks" : "has"} ${id}`);
 }
 
-/** Asks for a record until its status fits. */
 export async function waitFor(on: Probe, path: string, fits: (status: string) => boolean): Promise<Made> {
   for (let waited = 0; ; waited += 500) {
     const made = recordIn(await on.get(path));
@@ -172,7 +166,6 @@ export async function waitFor(on: Probe, path: string, fits: (status: string) =>
   }
 }
 
-/** A value's short form for messages. */
 export const shown = (value: unknown): string => {
   const text = value === undefined ? "missing" : JSON.stringify(value);
   return text.length > 80 ? `${text.slice(0, 79)}…` : text;

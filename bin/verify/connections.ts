@@ -33,7 +33,6 @@ async function removes(on: Probe, path: string, body: Item): Promise<void> {
   expectListed(await on.get(path), id, false);
 }
 
-/** Expects that an answer does not show a text. */
 const hides = (answer: Answer, text: string, what: string) =>
   expect(!answer.text.includes(text), answer, `the answer shows ${what}`);
 
@@ -135,7 +134,6 @@ export const generation = (on: Probe) =>
     return expectSuccess(answer);
   });
 
-/** The generation after it has ended. */
 const ended = (on: Probe) =>
   on.once("ended generation", async () => {
     const { id } = (await generation(on)).record;

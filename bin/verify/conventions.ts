@@ -18,7 +18,6 @@ import { isDatetime } from "./shapes.ts";
 /** The first page of projects, shared by many checks. */
 export const projects = (on: Probe) => on.once("projects", () => on.get("/projects"));
 
-/** The values of the rate-limit headers. */
 function windowOf(answer: Answer): { limit: number; remaining: number; reset: number } {
   const read = (name: string) => {
     const text = answer.headers.get(name);

@@ -30,7 +30,6 @@ interface Caught {
   readonly payload: unknown;
 }
 
-/** The deliveries that an inbox has received. */
 async function caughtIn(on: Probe, inbox: string): Promise<readonly Caught[]> {
   const answer = await on.open(`/_svc/inbox?endpoint=${inbox}`);
   const data = field(answer.body, "data");

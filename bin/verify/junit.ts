@@ -10,7 +10,6 @@ const escaped = (text: string) =>
     .replaceAll(">", "&gt;")
     .replaceAll('"', "&quot;");
 
-/** The findings as a JUnit file, with one test case per sentence. */
 export function junitOf(findings: readonly Finding[], url: string): string {
   const count = (result: Finding["result"]) => findings.filter((finding) => finding.result === result).length;
   const cases = findings.map(({ chapter, sentence, result, reason, request_id }) => {

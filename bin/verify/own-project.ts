@@ -20,7 +20,6 @@ import {
 } from "./check.ts";
 import * as shape from "./shapes.ts";
 
-/** A new, unused name. */
 export const unique = () => `svc-verify-${createRandom().alphanumeric(10).toLowerCase()}`;
 
 /** Creates a record, and registers its removal at the end. */
@@ -30,13 +29,11 @@ export async function make(on: Probe, path: string, body: Item, removal = path):
   return made;
 }
 
-/** A valid region: from another project, from a list of common names, or from the text of a refusal. */
 async function regionOf(on: Probe): Promise<string> {
   const known = itemsOf(await on.get("/projects?per_page=1"))[0]?.["region"];
   return typeof known === "string" ? known : "eu-west-1";
 }
 
-/** Creates this trial's project and registers its removal at the end. */
 const created = (on: Probe) =>
   on.once("own project", async () => {
     const region = await regionOf(on);
@@ -44,7 +41,6 @@ const created = (on: Probe) =>
   });
 export const ownProject = async (on: Probe): Promise<Item> => (await created(on)).record;
 
-/** Updates this trial's project. */
 const put = async (on: Probe, body: unknown) => on.send("PUT", `/projects/${(await ownProject(on))["id"]}`, { body });
 
 /** Expects that an update succeeds, and that the project then has the values of `wanted`. */

@@ -2,7 +2,6 @@ import { systemTimer } from "../../lib/kernel/clock.ts";
 import { AbortController } from "../../lib/kernel/node/web.ts";
 import { type Answer, Differs, field, type Probe, type Sent, Untried } from "./check.ts";
 
-/** The requests of one trial. */
 export interface Trial {
   /** A probe with its own last response, because checks run while other probes poll. */
   probe(): Probe;
@@ -26,7 +25,6 @@ const maxBody_bytes = 16 * 1024 * 1024;
 const needsKey = "it needs an API key of the server: set SVC_API_KEY, or give it with --key";
 /** After this many unanswered requests in a row, the server is not asked again. */
 const maxUnanswered = 3;
-/** The longest wait for a rate-limit window to end. */
 const maxWait_s = 5;
 
 export function createTrial({
@@ -45,7 +43,6 @@ export function createTrial({
   let isEnding = false;
   const seen: Answer[] = [];
 
-  /** Sends one request. Rejects if no complete response arrives in time. */
   const exchange = async (line: string, url: string, init: RequestInit): Promise<Answer> => {
     const control = new AbortController();
     const stop = systemTimer(`${timeout_ms}ms`, () => control.abort(), { hold: true });

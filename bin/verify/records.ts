@@ -36,12 +36,10 @@ async function each(
   for (const item of await someOf(list)) expect(fits(item), await list, found(item));
 }
 
-/** Expects the documented fields in each item. */
 async function eachHas(schema: v.GenericSchema, list: Answer | Promise<Answer>): Promise<void> {
   for (const record of await someOf(list)) shape.expectShape(schema, { answer: await list, record });
 }
 
-/** Expects that no item has a field. */
 const eachLacks = (name: string, list: Promise<Answer>) =>
   each(
     list,

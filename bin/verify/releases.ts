@@ -2,7 +2,6 @@ import { type Answer, expectSuccess, type Item, type Made, type Probe, Untried, 
 import { ownProject, unique } from "./own-project.ts";
 
 export const git = { type: "git", repo: "svc-verify/app", branch: "main" } as const;
-/** Requests a deployment in this trial's project. */
 export async function post(on: Probe, body: Item): Promise<Answer> {
   const { id: project_id } = await ownProject(on);
   return on.send("POST", "/deployments", { body: { project_id, environment: "verify", source: git, ...body } });
@@ -10,7 +9,7 @@ export async function post(on: Probe, body: Item): Promise<Answer> {
 
 export const create = async (on: Probe, body: Item = {}): Promise<Made> => expectSuccess(await post(on, body));
 
-/** Waits until a deployment has left all of these states, and returns it. */
+/** Waits until a deployment has left all of these states. */
 export const after = (on: Probe, id: unknown, ...states: readonly string[]) =>
   waitFor(on, `/deployments/${id}`, (status) => !states.includes(status));
 const ended = (on: Probe, id: unknown) => after(on, id, "queued", "building", "deploying");
@@ -43,7 +42,6 @@ export const observed = (on: Probe) =>
   });
 
 export const rollback = (on: Probe, id: unknown) => on.send("POST", `/deployments/${id}/rollback`);
-/** The finished rollback of the second release. */
 export const restoredRelease = (on: Probe) =>
   on.once("restored release", async () => {
     const { id } = await secondRelease(on);

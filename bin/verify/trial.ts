@@ -10,7 +10,6 @@ import { createTrial, requestIdOf, type Trial, type TrialOptions } from "./probe
 import { records } from "./records.ts";
 import { observed, restoredRelease } from "./releases.ts";
 
-/** The result for one sentence. */
 export interface Finding {
   readonly chapter: string;
   readonly sentence: string;
@@ -21,7 +20,6 @@ export interface Finding {
   readonly request_id: string | null;
 }
 
-/** Why a sentence about changes is not tested. */
 export const needsWrite = "it changes something, which needs --write";
 
 /** Sentences that a trial cannot test, with the reason. */

@@ -5,7 +5,6 @@ import { createRandom } from "../kernel/random.ts";
 import { describeError } from "../store/database-error.ts";
 import { lockDatabase } from "../store/sqlite/database-lock.ts";
 
-/** The folder of a runtime that shares a database with other servers. */
 export interface AppsFolder {
   /** The name by which the other servers know the runtime. It stays with the folder, even if the machine is renamed. */
   readonly id: string;

@@ -14,7 +14,6 @@ export function createAwaitedCalls() {
   };
   /** The name of a call that has not settled, whether or not somebody waits for it. */
   const unsettled = (): string | undefined => [...open][0]?.name;
-  /** Throws if an earlier call is still running and nobody waits for it. */
   const check = () => {
     const before = forgotten;
     const found = find();

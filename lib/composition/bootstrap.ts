@@ -70,7 +70,6 @@ async function firstKey(
   return made.key;
 }
 
-/** The input of `service.keys.create()`. */
 export const newKey = record({
   organization: v.optional(v.string()),
   role: v.optional(oneOf(roles)),

@@ -39,7 +39,6 @@ export interface ClockTools {
 interface Ports {
   readonly calls: ReturnType<typeof createAwaitedCalls>;
   readonly now: () => number;
-  /** Of the current state. */
   readonly control: () => ClockControl;
   /** Throws in the mode `start`. */
   readonly inDev: () => { readonly clockControl: ClockControl; readonly upcoming: () => Promise<Upcoming[]> };
@@ -59,7 +58,6 @@ function untilOf(promise: unknown, by: unknown): { step: number; most: number } 
   return { step, most };
 }
 
-/** The instant of a text or a date. Throws a TypeError for anything else. */
 function instantOf(given: string | Date): number {
   const at = given instanceof Date ? given.getTime() : parseInstant(given);
   if (at !== undefined && !Number.isNaN(at) && at <= latestInstant) return at;

@@ -5,7 +5,6 @@ import { runsTimers, timersInForce, watchTimers } from "../kernel/timer-watch.ts
 
 /** The timers of the code under test. They move with the clock of the service. */
 export interface CodeTimers {
-  /** When the next of them is due; undefined if none waits. */
   next(): number | undefined;
   /** Shows the clock's time to the code, without running what is due at it. */
   show(): Promise<void>;
@@ -13,7 +12,6 @@ export interface CodeTimers {
   run(): Promise<void>;
   /** The timers that wait, in words, soonest first. */
   waiting(): readonly string[];
-  /** Leaves the fake timers to the test. */
   release(): void;
 }
 
@@ -44,7 +42,6 @@ async function requireFake(move: (ms: number) => unknown): Promise<void> {
   );
 }
 
-/** Where the code under test set a timer. */
 const placeOf = ({ trace }: WatchedTimer): string => {
   const line = trace.stack?.split("\n").find((one) => / at /.test(one) && !/node_modules|node:internal/.test(one));
   return line ? ` set ${line.trim()}` : "";
@@ -64,7 +61,6 @@ export async function coupleTimers(given: FakeTimers, clock: () => Clock): Promi
   setDate();
   const list = createTimerList(now);
   const release = watchTimers(list);
-  /** The time that the runner shows. */
   let shown = now();
 
   const show = async () => {

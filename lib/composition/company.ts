@@ -7,7 +7,7 @@ import { type CodeTimers, coupleTimers } from "./code-timers.ts";
 
 /** The turns of the event loop that code gets after an answer, to make its next call. */
 const turnsOfCode = 3;
-/** After so many turns without progress, a call counts as waiting for time to pass: if the clock has an alarm, and if not. */
+/** After this many turns without progress, a call counts as waiting for time to pass. The clock has an alarm, or none. */
 const turnsOfCall = { withAlarm: 100, without: 20_000 };
 
 /** Code that calls without a pause gets at most this many answers before time moves on. */
@@ -15,7 +15,6 @@ const maxChanges = 10_000;
 
 /** The calls in process, and the timers of the code that makes them. */
 export interface CodeCompany extends Company {
-  /** Counts a call until it is answered. */
   counted<T>(call: Promise<T>): Promise<T>;
   /** Couples fake timers with the clock. Rejects if they are not fake, or coupled already. */
   couple(timers: FakeTimers): Promise<void>;

@@ -24,8 +24,11 @@ import type { CodeHost } from "../platform/code-host/code-host.ts";
 import type { Foundation } from "./open-store.ts";
 import type { RuntimePorts } from "./runtimes.ts";
 
-/** What the features share. */
-export interface FeatureCore extends Foundation, Pick<Core, "feed" | "waiting" | "bus" | "queue" | "origin"> {
+export interface FeatureCore extends Foundation {
+  readonly feed: ChangeFeed;
+  readonly waiting: Waiting;
+  readonly bus: Bus;
+  readonly queue: Queue;
   readonly projectName: ProjectName;
   readonly outbound: Outbound;
 }
@@ -33,7 +36,6 @@ export interface FeatureCore extends Foundation, Pick<Core, "feed" | "waiting" |
 interface DeployingPorts extends FeatureCore, RuntimePorts {
   readonly rights: CodeHostRights;
   readonly mailCrash: CrashMail;
-  /** Whether the service has no other organization. */
   readonly isOnly: (organization_id: string, tx?: Tx) => Promise<boolean>;
   /** Undefined in the mode `start`. */
   readonly scenarios: ScenariosService | undefined;
@@ -54,7 +56,6 @@ const noticesOf = ({ mode, deployments }: Settings, isSimulated: boolean) =>
 const ownHostsOf = ({ publicUrl, hosts }: Settings) =>
   [publicUrl ?? [], hosts.map((host) => `http://${host}`)].flat().flatMap((url) => parseUrl(url)?.hostname ?? []);
 
-/** The domains of environments, and what runs in them. */
 function createApps(ports: DeployingPorts, settings: Settings, deployments: StoredReleases) {
   const { driver, opened, platform, proxy, runtimeId, appsUrl } = ports;
   const { apps: state, keep, dataLimit } = settings.deployments;
@@ -88,7 +89,6 @@ function createApps(ports: DeployingPorts, settings: Settings, deployments: Stor
   return { domains, apps };
 }
 
-/** Makes projects, environments, deployments and live apps. */
 export function createDeploying(ports: DeployingPorts, settings: Settings) {
   const { driver, scenarios, platform } = ports;
   const { concurrency, concurrencyPerOrganization, autoRollback } = settings.deployments;

@@ -58,7 +58,6 @@ import { tracedQueue } from "./tracing.ts";
 /** The services of a process share its descriptors. */
 const withRequestSlot = createRequestSlots(descriptorShares().requests);
 
-/** The job kinds of every feature. */
 export const featureJobs = [
   ...projectsJobs,
   ...deploymentsJobs,
@@ -71,7 +70,6 @@ export const featureJobs = [
 
 export type Features = ReturnType<typeof createFeatures>;
 
-/** The delivery format of each endpoint type. */
 const formats = {
   webhook: signedJson,
   ...Object.fromEntries(Object.entries(integrationTypes).map(([type, { format }]) => [type, format])),
@@ -154,7 +152,6 @@ function gitElsewhere({ runtimes }: LiveApps): string | undefined {
   return `git repositories are on the server with the runtime: ${names}`;
 }
 
-/** People and their access. */
 function createPeople(
   ports: FeatureCore & {
     readonly mailer: Mailer | undefined;

@@ -25,7 +25,6 @@ const passwordOf = (authorization: string | undefined): string => {
   return text.slice(text.indexOf(":") + 1);
 };
 
-/** A refusal in the form that git shows to its user. */
 function refusalOf({ code, status, message, headers }: Problem, request_id: string): Answer {
   if (code !== "unauthorized") return plain(status, message, request_id, headers);
   const text = "send an API key as the password, with any user name: it is missing, wrong, revoked or expired";

@@ -19,13 +19,10 @@ export interface InstanceContext {
   /** Whether the options say how other machines reach the service: a public URL, a proxy, or a trusted network. */
   readonly mayBeReached: boolean;
   readonly sinks: Sinks;
-  /** The place of the service below an application. */
   readonly mount: Mount;
-  /** The code that calls the service in this process. */
   readonly company: CodeCompany;
   readonly requests: RecentRequests;
   readonly snapshots: Snapshots;
-  /** The forks made by the control interface. */
   readonly forks: Forks;
   /** A world uses the worlds of the service that it belongs to. */
   readonly worlds: Worlds;
@@ -35,7 +32,6 @@ export interface InstanceContext {
   /** A muted fork: it sends nothing. */
   readonly isMuted: boolean;
   readonly runtimes: Runtimes;
-  /** The time on the current state's clock. */
   iso(): string;
 }
 

@@ -9,7 +9,6 @@ import { createFeatures } from "./features.ts";
 import { openFoundation } from "./open-store.ts";
 import { createRuntimes } from "./runtimes.ts";
 
-/** Keys and mails of a database, for the command line. The database's server may be running. */
 export interface Admin {
   createKey(wanted: WantedKey): Promise<{ id: string; key: string }>;
   listKeys(organization?: string): Promise<readonly KeyEntry[]>;

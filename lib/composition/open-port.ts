@@ -31,7 +31,6 @@ export const crowdOf = (state: () => Pick<HostState, "foundation" | "wiring">): 
   dropped: () => state().wiring.meter.connectionDropped(),
 });
 
-/** Opens a port and passes its requests to the host's current state. */
 export async function openPort(host: Host, at: object): Promise<Listening> {
   const address = checkArgument(listenAddress, "at", at, "{ port: 7400 }");
   if (!host.mayBeReached && !isLoopbackHost(address.host)) throw openToOthers();

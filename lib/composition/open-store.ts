@@ -171,7 +171,7 @@ function requireCreatable({ database, mode, create, migrate }: Settings, exclusi
   }
 }
 
-/** Logs one line when an outage begins and one when it ends, however many requests and jobs fail meanwhile. */
+/** Logs one line when an outage begins and one when it ends, however many requests and jobs fail in between. */
 const reportTo = (log: Log): Watcher => ({
   writes(obstacle, error) {
     if (!obstacle) log.warn("the store can be written again");

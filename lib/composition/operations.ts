@@ -36,8 +36,6 @@ const all = [
 ];
 
 type Intersection<U> = (U extends unknown ? (one: U) => void : never) extends (all: infer I) => void ? I : never;
-/** The services that the operations need, all together. */
-export type Services = Intersection<Parameters<(typeof all)[number]["run"]>[1]>;
+export type Services = Intersection<Parameters<EveryOperation["run"]>[1]>;
 
-/** Every operation of the API. */
 export const operations: readonly Operation<Services>[] = all;

@@ -23,7 +23,6 @@ export function createRealDriver(settings: Settings) {
   return { driver: driverOf(settings, { ...folders, gitGroup, own: repositories.open }), repositories };
 }
 
-/** The folders of builds, releases and repositories. */
 function realFolders({ database, apps, repositories }: Settings) {
   const isLasting = database !== ":memory:";
   const folder = isLasting ? resolve(apps.folder ?? `${database}-apps`) : temporaryFolder();
@@ -42,7 +41,6 @@ interface Folders {
   readonly gitGroup: GitGroup;
 }
 
-/** The file systems for builds that the operator names. */
 export const preparedDisks = ({ buildDisks, buildDisk, concurrency }: Settings["deployments"]) =>
   buildDisks === undefined ? undefined : { folder: resolve(buildDisks), count: concurrency, bytes: buildDisk };
 

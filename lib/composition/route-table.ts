@@ -47,7 +47,6 @@ export interface Ports {
   readonly limits: { readonly windows: RateLimits; readonly idempotency: Idempotency };
   readonly meter: Meter;
   readonly outbound: Outbound;
-  /** Answers the metrics as text, for the service or for one organization. */
   readonly metrics: (organization_id?: string) => Promise<string>;
   readonly queueLoad: () => Promise<QueueLoad>;
   readonly clockControl: ClockControl;
@@ -59,11 +58,9 @@ export interface Ports {
     readonly upcoming: () => Promise<Upcoming[]>;
   };
   readonly closing: AbortSignal;
-  /** The running requests. Closing waits for them. */
   readonly running: RunningRequests;
 }
 
-/** Authentication, the answer format, and the turns of long answers. */
 interface Access {
   readonly authenticator: Authenticator;
   readonly writer: Writer;
@@ -79,7 +76,6 @@ const runPorts = ({ log }: Foundation, { bodyLimit, trustNetwork: trusted }: Set
   return { services, idempotency, bodyLimit, rules: { trusted }, meter, log, fairShares, longLists, closing };
 };
 
-/** Every route of the service: path, method, access and answer. */
 export function routeTable(
   foundation: Foundation,
   settings: Settings,

@@ -12,10 +12,9 @@ import type { Platform } from "./platform.ts";
 /** The runtimes of deployments, and the port of the apps. All states of a service share them. */
 export interface Runtimes {
   readonly driver: DeploymentDriver;
-  /** Undefined where nothing builds or runs apps. */
+  /** Undefined if nothing builds or runs apps. */
   readonly platform: Platform | undefined;
   readonly proxy: AppsProxy | undefined;
-  /** The passwords of protected apps. */
   readonly passwords: PasswordHashes;
   /** The git repositories that this server hosts; undefined without a runtime. */
   readonly repositories: Repositories | undefined;
@@ -35,7 +34,6 @@ export interface Runtimes {
   release(): void;
 }
 
-/** What features use of the runtimes. */
 export type RuntimePorts = Omit<Runtimes, "localUrl" | "open" | "close" | "release">;
 
 /** Requests have no time limit, because an app may take a long upload. */

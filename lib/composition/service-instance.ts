@@ -31,7 +31,6 @@ import { type HostState, wire } from "./wiring.ts";
  * state's store refuses writes, so its running work changes nothing and need not be awaited.
  */
 export interface ServiceInstance extends InstanceContext {
-  /** The current state. */
   readonly state: HostState;
   /** Sets the first state, to which reset returns. */
   start(state: HostState): Promise<void>;

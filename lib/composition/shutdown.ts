@@ -55,7 +55,7 @@ export async function shutDown(
   return unused;
 }
 
-/** Ends a replaced state at once: aborts its requests, and writes nothing more. */
+/** Ends a replaced state: aborts its requests, and writes nothing more. */
 export async function discardState({ foundation, wiring }: HostState, successor: HostState): Promise<void> {
   const { store } = foundation;
   const { closing, loop, features, outbound, mailer, deferredWrites } = wiring;

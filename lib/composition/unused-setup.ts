@@ -3,7 +3,6 @@ import type { UnusedAnswers } from "../emulator/instruments/inbox.ts";
 import { describeSinkError, type SinkError } from "../emulator/instruments/sinks.ts";
 import type { Scenario } from "../features/scenarios/service.ts";
 
-/** What a test has set up and what never happened. */
 interface Unused {
   readonly scenarios: readonly Scenario[];
   readonly faults: readonly StoredFault[];

@@ -122,7 +122,6 @@ export function wire(foundation: Foundation, settings: Settings, host: InstanceC
   };
 }
 
-/** The counters and records of requests. */
 function wireLimits({ store, clock, log, encryption, opened }: Foundation, { keys }: Features) {
   const { counters } = opened.cluster ?? {};
   const windows = createRateLimits({ store, clock, dirty: () => deferredWrites.schedule(), counters });

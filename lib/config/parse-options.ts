@@ -17,7 +17,6 @@ export class BadOptions extends Error {
   override readonly name = "BadOptions";
   /** The path of the wrong option: `deployments.concurrency`. */
   readonly path: string;
-  /** The rule for its value. */
   readonly rule: string;
 
   constructor(path: string, rule: string) {
@@ -32,7 +31,6 @@ export const runsForReal = ({ deployments }: Pick<Settings, "deployments">): boo
   deployments.driver?.runtime !== undefined ||
   (deployments.driver === undefined && !deployments.runtime.includes("simulated"));
 
-/** The domains under which environments get their hosts. */
 export const domainsOf = ({ domain, url }: Settings["apps"]): readonly string[] => [
   ...new Set(url === undefined ? [domain] : [domain, new URL(url).hostname]),
 ];
@@ -152,7 +150,6 @@ const formats: Readonly<Record<string, OptionInfo["format"]>> = {
   lazy: "switch",
 };
 
-/** Every option, in declaration order. */
 export const allOptions: readonly OptionInfo[] = leavesOf(optionsSchema.entries, "");
 
 function leavesOf(entries: v.ObjectEntries, prefix: string): OptionInfo[] {

@@ -129,7 +129,7 @@ function entriesOf(parent: unknown, name: string): readonly Readonly<Record<stri
   return Array.isArray(list) ? list.map((one) => (typeof one === "object" && one !== null ? one : {})) : [];
 }
 
-/** Checks each configuration by the rules of its type, as the API does. */
+/** Each configuration has the rules of its type, as in the API. */
 function checkIntegrations(parsed: unknown, add: Add): void {
   entriesOf(parsed, "organizations").forEach((organization, i) => {
     entriesOf(organization, "integrations").forEach(({ type, config }, j) => {
@@ -175,7 +175,6 @@ function checkUnique(parsed: unknown, add: Add): void {
   });
 }
 
-/** The default seed: an organization with an owner. */
 export const defaultSeed = {
   organizations: [{ name: "default", users: [{ name: "Owner", email: "owner@localhost.test", role: "owner" }] }],
 } as const satisfies Seed;

@@ -13,11 +13,9 @@ interface Ports {
   readonly readable: () => Promise<unknown>;
   /** Why the store cannot be written; undefined if it can. */
   readonly obstacle: () => string | undefined;
-  /** The metrics as text: of the whole service, or of one organization. */
   readonly metrics: (organization_id?: string) => Promise<string>;
   /** Behind a proxy every request has the proxy's address, often loopback, so metrics need a key then. */
   readonly behindProxy: boolean;
-  /** Option `metrics.key`. */
   readonly metricsKey: string | undefined;
 }
 

@@ -14,7 +14,6 @@ export interface Family {
   readonly samples: readonly Sample[];
 }
 
-/** The content type of the Prometheus text format. */
 export const contentType = "text/plain; version=0.0.4; charset=utf-8";
 
 const escapes: Readonly<Record<string, string>> = { "\\": "\\\\", "\n": "\\n", '"': '\\"' };

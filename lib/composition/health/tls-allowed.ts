@@ -4,7 +4,6 @@ import { notHere, type Route, unnamed } from "../../http/route.ts";
 import { Problem } from "../../kernel/errors.ts";
 
 interface Ports {
-  /** Whether an environment is served at a host. */
   readonly hasHost: (host: string) => Promise<boolean>;
   readonly publicUrl: string | undefined;
 }

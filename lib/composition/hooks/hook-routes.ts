@@ -49,7 +49,6 @@ const inTurns = ({ waitForTurn, work }: FairShares) =>
 export function hookRoutes(ports: Ports): Route[] {
   const { authenticator, pushes, writer, secret, mode, audit, behindProxy, fairShares } = ports;
   const readInTurn = inTurns(fairShares);
-  /** Records the changes of a request in the audit log. */
   const recorderOf =
     ({ incoming, auditId }: RequestContext): RecordChange =>
     (tx, change) => {

@@ -17,7 +17,7 @@ const ref = v.pipe(
   v.check((name) => name.isWellFormed(), "must not contain lone surrogates"),
 );
 const pushed = { ref, after: commit };
-/** Beyond so many files, a push may have changed anything. */
+/** A push with more files counts as one that may have changed anything. */
 const maxFiles = 10_000;
 const files = v.pipe(
   v.nullable(listOf(v.string(), maxFiles)),

@@ -28,7 +28,6 @@ const settings: ConversionConfig = {
 
 const meaning = (form: object): Json => ("~run" in form ? jsonSchema(form as Schema) : (form as Json));
 
-/** One schema, without references. */
 export function jsonSchema(schema: Schema): Json {
   const { $schema: _, ...rest } = toJsonSchema(schema, settings);
   return rest;

@@ -3,7 +3,6 @@ import { packageFile } from "../../kernel/version.ts";
 export type OpenapiService = ReturnType<typeof openapiService>;
 type Envelope = "flat" | "full";
 
-/** The document published with this package, as text. */
 export const publishedText = (envelope: Envelope): string =>
   packageFile(`schema/openapi${envelope === "full" ? "-full" : ""}.json`);
 

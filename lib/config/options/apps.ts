@@ -18,7 +18,6 @@ const appsUrl = v.pipe(
   v.transform((text) => new URL(text.replace("*.", "")).origin),
 );
 
-/** The options of the proxy in front of the apps. */
 export const apps = group({
   port: option(wholeNumber(0, 65_535), {
     default: 8080,

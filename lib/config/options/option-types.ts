@@ -4,7 +4,6 @@ import { parseDuration } from "../../kernel/text/duration.ts";
 import { pathOf } from "../../kernel/text/paths.ts";
 import { textOf, wholeNumber } from "../../kernel/validation.ts";
 
-/** A whole number of at least 1. */
 export const positive = (max = 1_000_000_000) => wholeNumber(1, max);
 
 /** A whole number; 0 means no limit. */
@@ -13,11 +12,10 @@ export const limit = () => wholeNumber(0, 1_000_000_000);
 /** The path of a file or folder. `~/x` and `file:x` are parsed to plain paths. */
 export const path = v.pipe(textOf(1, 4096), v.transform(pathOf));
 
-/** A text that passes a check. */
 export const checkedText = (isRight: (text: string) => boolean, rule: string) =>
   v.pipe(v.string("must be a string"), v.check(isRight, rule));
 
-/** A text, parsed. `parse` returns undefined for a wrong one. */
+/** `parse` returns undefined for a wrong text. */
 export const parsedText = <T>(parse: (text: string) => T | undefined, rule: string) =>
   v.pipe(
     v.string("must be a string"),
@@ -51,9 +49,7 @@ export type OptionHelp = {
   readonly flag?: string;
   /** The placeholder for the flag's value in the help. A switch has none. */
   readonly value?: string;
-  /** The only mode that has the option. */
   readonly mode?: "dev" | "start";
-  /** The nested options of a switch. */
   readonly below?: v.ObjectEntries;
 };
 

@@ -14,7 +14,6 @@ function isOrigin(text: string): boolean {
   );
 }
 
-/** The origin of a URL of http or https. */
 export const origin = v.pipe(
   v.string("must be a string"),
   v.check(isOrigin, "must be an http or https URL without a path, such as https://svc.example.com"),
@@ -36,7 +35,6 @@ const corsOrigin = v.pipe(
   v.string(corsRule),
   v.check((text) => text === "*" || isOrigin(text) || isAppOrigin(text), corsRule),
 );
-/** A list of origins, or `*` alone. */
 export const corsOrigins = v.pipe(
   v.union([v.array(corsOrigin), v.literal("*")], 'must be a list of origins, or "*"'),
   v.transform((given) =>

@@ -29,7 +29,6 @@ export const migrate = option(v.boolean(), {
   mode: "start",
 });
 
-/** Where files of generations are stored when the database is PostgreSQL. */
 export const assets = group({
   store: option(oneOf(["database", "folder"]), {
     help: "Where the files of generations are, with PostgreSQL: in the `database`, the default, or in a `folder`.",
