@@ -3,10 +3,9 @@ import { join } from "node:path";
 import type { Seed } from "../../lib/config/seed.ts";
 import type { NewScenario } from "../../lib/features/scenarios/schema.ts";
 import { UsageError } from "../arguments.ts";
-import { mergedAccounts, type Recorder } from "./recorder.ts";
+import type { Recorder } from "./recorder.ts";
 import { scenariosOf } from "./scenarios-of.ts";
-import { organizationOf, peopleOf } from "./seed-of.ts";
-import { createCleaner } from "./without-secrets.ts";
+import { organizationOf, readAccounts } from "./seed-of.ts";
 
 export interface Recording {
   readonly seed: Seed;
@@ -37,10 +36,7 @@ export function recordingOf(
   writeTest: () => Written | undefined = () => undefined,
 ): Recording {
   const left: string[] = [];
-  const accounts = mergedAccounts(recorder.accounts());
-  const people = accounts.map((account, i) => peopleOf(account, i + 1, keepsPeople));
-  const addresses = new Map(people.flat().map(({ real, email }) => [real.toLowerCase(), email]));
-  const cleaner = createCleaner(recorder.secrets(), keepsPeople ? undefined : addresses);
+  const { accounts, people, cleaner } = readAccounts(recorder, keepsPeople);
   const organizations = accounts.map((account, i) =>
     organizationOf(account, people[i] ?? [], { number: i + 1, cleaner, left }),
   );

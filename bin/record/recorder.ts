@@ -26,34 +26,25 @@ export interface Work {
   readonly at: number;
 }
 
-/** Everything that the callers of one organization saw. */
-export interface Account {
-  /** The hashes of their keys. */
-  readonly callers: readonly string[];
-  readonly organization: { value: Json };
-  readonly users: Map<string, Json>;
-  readonly projects: Map<string, Json>;
-  /** By project, then by environment name. */
-  readonly environments: Map<string, Map<string, Json>>;
-  readonly webhooks: Map<string, Json>;
-  readonly integrations: Map<string, Json>;
-  readonly deployments: Map<string, Work>;
-  readonly generations: Map<string, Work>;
-  readonly reasons: Map<string, string>;
-}
+const records = () => new Map<string, Json>();
 
-const emptyAccount = (callers: readonly string[]): Account => ({
+const emptyAccount = (callers: readonly string[]) => ({
+  /** The hashes of their keys. */
   callers,
-  organization: { value: {} },
-  users: new Map(),
-  projects: new Map(),
-  environments: new Map(),
-  webhooks: new Map(),
-  integrations: new Map(),
-  deployments: new Map(),
-  generations: new Map(),
-  reasons: new Map(),
+  organization: { value: {} as Json },
+  users: records(),
+  projects: records(),
+  /** By project, then by environment name. */
+  environments: new Map<string, Map<string, Json>>(),
+  webhooks: records(),
+  integrations: records(),
+  deployments: new Map<string, Work>(),
+  generations: new Map<string, Work>(),
+  /** Why deployments failed. */
+  reasons: new Map<string, string>(),
 });
+/** Everything that the callers of one organization saw. */
+export type Account = ReturnType<typeof emptyAccount>;
 
 const collections = { usr: "users", proj: "projects", wh: "webhooks", int: "integrations" } as const;
 /** The parts of an account that hold records by their identifiers. */
@@ -144,7 +135,7 @@ export function createRecorder() {
   };
 
   const addEnvironments = (account: Account, project: string, items: readonly Json[]) => {
-    const known = account.environments.get(project) ?? new Map<string, Json>();
+    const known = account.environments.get(project) ?? records();
     account.environments.set(project, known);
     for (const item of items) if (typeof item["name"] === "string") known.set(item["name"], item);
   };

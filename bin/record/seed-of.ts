@@ -1,8 +1,8 @@
 import { BadSeed, parseSeed, type Seed } from "../../lib/config/seed.ts";
 import { roles } from "../../lib/kernel/roles.ts";
 import { foldCase } from "../../lib/kernel/text/case-folding.ts";
-import type { Account, Json } from "./recorder.ts";
-import { type Cleaner, standIn } from "./without-secrets.ts";
+import { type Account, type Json, mergedAccounts, type Recorder } from "./recorder.ts";
+import { type Cleaner, createCleaner, standIn } from "./without-secrets.ts";
 
 export type RecordedOrganization = Seed["organizations"][number];
 
@@ -11,8 +11,18 @@ interface Left {
   readonly left: string[];
 }
 
+/** The accounts, the people of each, and what keeps secrets and people out of a recording. */
+export function readAccounts(recorder: Recorder, keepsPeople: boolean, invited: readonly string[] = []) {
+  const accounts = mergedAccounts(recorder.accounts());
+  const people = accounts.map((account, i) => peopleOf(account, i + 1, keepsPeople));
+  const addresses = new Map(people.flat().map(({ real, email }) => [real.toLowerCase(), email]));
+  for (const address of invited.map((one) => one.toLowerCase()))
+    if (!addresses.has(address)) addresses.set(address, `invited-${addresses.size + 1}@recorded.test`);
+  return { accounts, people, cleaner: createCleaner(recorder.secrets(), keepsPeople ? undefined : addresses) };
+}
+
 /** Members numbered by role in the order in which they joined, with the name and address for the recording. */
-export function peopleOf(account: Account, number: number, keepsPeople: boolean) {
+function peopleOf(account: Account, number: number, keepsPeople: boolean) {
   const counts = new Map<string, number>();
   const of = number === 1 ? "" : `-of-${number}`;
   const all = [...account.users.values()].sort(
@@ -32,7 +42,7 @@ export function peopleOf(account: Account, number: number, keepsPeople: boolean)
 
 const compare = (a: unknown, b: unknown) => (String(a) < String(b) ? -1 : String(a) > String(b) ? 1 : 0);
 
-type People = ReturnType<typeof peopleOf>;
+export type People = ReturnType<typeof peopleOf>;
 
 /** An account's organization in seed format. Parts that a seed cannot contain are left out and listed in `left`. */
 export function organizationOf(

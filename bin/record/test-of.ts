@@ -13,18 +13,11 @@ import {
 import { type Recording, recordedTest, type Step } from "../../lib/dashboard/page/recorder/recorded-test.ts";
 import { createdAtOf } from "../../lib/dashboard/page/recorder/work-durations.ts";
 import { isSecretName } from "../../lib/kernel/secrets/secret-redaction.ts";
-import { type Account, mergedAccounts, named, type Recorder } from "./recorder.ts";
-import { peopleOf } from "./seed-of.ts";
+import { type Account, named, type Recorder } from "./recorder.ts";
+import { type People, readAccounts } from "./seed-of.ts";
 import { type CallerStep, hasGet, type StepRecorder } from "./steps.ts";
-import { type Cleaner, createCleaner } from "./without-secrets.ts";
+import type { Cleaner } from "./without-secrets.ts";
 import { outcomeOf } from "./work-outcome.ts";
-
-type People = readonly {
-  readonly real: string;
-  readonly email: string;
-  readonly name: string;
-  readonly role: string;
-}[];
 
 const addressesIn = (value: unknown): string[] =>
   typeof value !== "object" || value === null
@@ -114,13 +107,9 @@ const outcomesOf =
 
 /** The test that repeats a recording, and what it leaves out, with the reasons. */
 export function testOf(recorder: Recorder, recorded: StepRecorder, keepsPeople: boolean, form: Form) {
-  const accounts = mergedAccounts(recorder.accounts());
-  const people: People = accounts.flatMap((account, i) => peopleOf(account, i + 1, keepsPeople));
-  const addresses = new Map(people.map(({ real, email }) => [real.toLowerCase(), email]));
-  for (const address of addressesIn(recorded.steps.map(({ call }) => call.body)))
-    if (!addresses.has(address.toLowerCase()))
-      addresses.set(address.toLowerCase(), `invited-${addresses.size + 1}@recorded.test`);
-  const cleaner = createCleaner(recorder.secrets(), keepsPeople ? undefined : addresses);
+  const invited = addressesIn(recorded.steps.map(({ call }) => call.body));
+  const { accounts, people: peopleOfEach, cleaner } = readAccounts(recorder, keepsPeople, invited);
+  const people = peopleOfEach.flat();
   const clean = createCleaning(cleaner, people);
   const { startedAt, endedAt } = recorded.span();
   const left = [...recorded.left];

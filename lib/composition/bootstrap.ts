@@ -5,7 +5,7 @@ import { keyName, keyScopes } from "../features/keys/schema.ts";
 import { organizationName, type Plan, plans } from "../features/organizations/schema.ts";
 import { isoOf } from "../kernel/clock.ts";
 import { invalid } from "../kernel/errors.ts";
-import { type Role, roles, type Scope } from "../kernel/roles.ts";
+import { roles } from "../kernel/roles.ts";
 import type { TransactionHooks, Tx } from "../kernel/transaction-hooks.ts";
 import { checkArgument, oneOf, record } from "../kernel/validation.ts";
 import { recordFixedKey } from "./dev-database-warnings.ts";
@@ -77,37 +77,34 @@ export const newKey = record({
   name: v.optional(keyName),
 });
 
-export interface WantedKey {
-  /** The name of an organization; by default the first one. */
-  readonly organization?: string | undefined;
-  readonly role?: Role | undefined;
-  readonly scopes?: readonly Scope[] | undefined;
-  readonly name?: string | undefined;
+export interface WantedKey extends v.InferOutput<typeof newKey> {
   readonly key?: string | undefined;
   readonly expires_at?: string | undefined;
   readonly rate_limit?: number | undefined;
 }
 
+/** The organization of this name; without a name, the first one. */
+export async function organizationNamed({ organizations }: Pick<Features, "organizations">, name: string | undefined) {
+  const organization = await organizations.named(name);
+  if (organization) return organization;
+  throw new Error(name === undefined ? "there is no organization yet" : `no organization is named "${name}"`);
+}
+
 /** Makes a key for a user with this role. If the organization has no such user, makes one. */
 export async function createKey(
   { store, random }: Pick<Foundation, "store" | "random">,
-  { organizations, users, keys }: Pick<Features, "organizations" | "users" | "keys">,
+  features: Pick<Features, "organizations" | "users" | "keys">,
   wanted: WantedKey,
   hooks: TransactionHooks = {},
 ) {
   const { role = "owner", scopes = ["*"], name = "key" } = wanted;
-  const organization = await organizations.named(wanted.organization);
-  if (!organization)
-    throw new Error(
-      wanted.organization === undefined
-        ? "there is no organization yet"
-        : `no organization is named "${wanted.organization}"`,
-    );
-  return store.transaction({ organization_id: organization.id, hooks }, async (tx) => {
-    const user = await users.firstWithRole(organization.id, role, tx);
+  const { users, keys } = features;
+  const { id: organization_id } = await organizationNamed(features, wanted.organization);
+  return store.transaction({ organization_id, hooks }, async (tx) => {
+    const user = await users.firstWithRole(organization_id, role, tx);
     const email = `${role}-${random.alphanumeric(6).toLowerCase()}@localhost.test`;
-    const holder = user ?? (await users.insert(tx, organization.id, { name: role, email, role }));
-    return keys.insert(tx, { ...wanted, organization_id: organization.id, user_id: holder.id, name, scopes });
+    const holder = user ?? (await users.insert(tx, organization_id, { name: role, email, role }));
+    return keys.insert(tx, { ...wanted, organization_id, user_id: holder.id, name, scopes });
   });
 }
 

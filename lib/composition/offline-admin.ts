@@ -4,7 +4,7 @@ import type { KeysService } from "../features/keys/service.ts";
 import type { SentMail } from "../features/mails/service.ts";
 import type { Role } from "../kernel/roles.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
-import { createKey, type WantedKey } from "./bootstrap.ts";
+import { createKey, organizationNamed, type WantedKey } from "./bootstrap.ts";
 import { createFeatures } from "./features.ts";
 import { openFoundation } from "./open-store.ts";
 import { createRuntimes } from "./runtimes.ts";
@@ -29,12 +29,7 @@ export async function openAdmin(settings: Settings): Promise<Admin> {
   // These commands run no jobs, so the settings name no runtime.
   const ports = { ...createRuntimes(settings, undefined), wake: () => {}, origin: () => "", outbound };
   const features = createFeatures(foundation, settings, ports);
-  const idOf = async (name: string | undefined) => {
-    const found = await features.organizations.named(name);
-    if (!found)
-      throw new Error(name === undefined ? "there is no organization yet" : `no organization is named "${name}"`);
-    return found.id;
-  };
+  const idOf = async (name: string | undefined) => (await organizationNamed(features, name)).id;
   /** The audit entry of a command's change: the operator has neither user nor key. */
   const command = (tx: Tx, organization_id: string, action: string, target: string) =>
     features.audit.record(tx, { organization_id, action, target, via: "command" });

@@ -169,18 +169,7 @@ function wireJobs(
 ) {
   const { store, clock, log, serviceState, owner, opened, tracer } = foundation;
   const { audit, mails, invitations, pushes, previews, outbox, generations, sessions, domains } = features;
-  const prunables: readonly Prunable[] = [
-    ...others,
-    audit,
-    mails,
-    invitations,
-    pushes,
-    previews,
-    outbox,
-    generations,
-    sessions,
-    domains,
-  ];
+  const prunables = [...others, audit, mails, invitations, pushes, previews, outbox, generations, sessions, domains];
   const prune = async () => {
     for (const prunable of prunables) await prunable.prune();
   };

@@ -28,23 +28,6 @@ interface Ports {
 const by = (label: string, numbers: Readonly<Record<string, number>>): Sample[] =>
   Object.entries(numbers).map(([name, value]) => ({ labels: { [label]: name }, value }));
 
-/** The kinds of change that the counters count. */
-const counted: ReadonlySet<string> = new Set(["try", "delivery", "deployment", "generation", "crash"]);
-
-/** Counters by name. Each starts at 0: a collector cannot see the growth of a counter that appears later. */
-class Tally {
-  readonly #numbers: Map<string, number>;
-  constructor(names: readonly string[]) {
-    this.#numbers = new Map(names.map((name) => [name, 0]));
-  }
-  add(name: string): void {
-    this.#numbers.set(name, (this.#numbers.get(name) ?? 0) + 1);
-  }
-  by(label: string): Sample[] {
-    return by(label, Object.fromEntries(this.#numbers));
-  }
-}
-
 const familyOf =
   (type: "gauge" | "counter") =>
   (name: string, help: string, samples: readonly Sample[] | number): Family => ({
@@ -112,19 +95,28 @@ function ofProcess(mode: string): Family[] {
   ];
 }
 
+/** Counters start at 0: a collector cannot see the growth of one that appears later. */
+const zeros = (names: readonly string[]): Record<string, number> => Object.fromEntries(names.map((name) => [name, 0]));
+
 /** Counters since the start of the process: of the whole service, or of one organization. */
-class Counts {
-  readonly attempts = new Tally(["succeeded", "failed"]);
-  readonly ends = new Tally(["succeeded", "abandoned"]);
-  readonly deployment = new Tally(deployment.states);
-  readonly generation = new Tally(generation.states);
-  crashes = 0;
-  add(change: Change): void {
-    if (change.kind === "try") this.attempts.add(Math.floor((change.status ?? 0) / 100) === 2 ? "succeeded" : "failed");
-    else if (change.kind === "crash") this.crashes += 1;
-    else if (change.kind === "delivery") this.ends.add(change.status);
-    else if (change.kind === "deployment" || change.kind === "generation") this[change.kind].add(change.status);
-  }
+const createCounts = () => ({
+  tries: zeros(["succeeded", "failed"]),
+  deliveries: zeros(["succeeded", "abandoned"]),
+  deployments: zeros(deployment.states),
+  generations: zeros(generation.states),
+  crashes: 0,
+});
+type Counts = ReturnType<typeof createCounts>;
+
+function countIn(counts: Counts, change: Change): void {
+  const add = (numbers: Record<string, number>, name: string) => {
+    numbers[name] = (numbers[name] ?? 0) + 1;
+  };
+  if (change.kind === "try") add(counts.tries, Math.floor((change.status ?? 0) / 100) === 2 ? "succeeded" : "failed");
+  else if (change.kind === "crash") counts.crashes += 1;
+  else if (change.kind === "delivery") add(counts.deliveries, change.status);
+  else if (change.kind === "deployment") add(counts.deployments, change.status);
+  else if (change.kind === "generation") add(counts.generations, change.status);
 }
 
 /**
@@ -140,12 +132,12 @@ async function ofWork(counts: Counts, read: Ports, organization_id?: string): Pr
   return [
     counter("svc_app_crashes_total", "Processes of apps that ended by themselves.", counts.crashes),
     gauge("svc_deliveries_pending", "Deliveries that have not ended.", deliveries),
-    counter("svc_deliveries_total", "Deliveries ended by an attempt, by outcome.", counts.ends.by("outcome")),
-    counter("svc_delivery_tries_total", "Ended attempts of deliveries, by outcome.", counts.attempts.by("outcome")),
+    counter("svc_deliveries_total", "Deliveries ended by an attempt, by outcome.", by("outcome", counts.deliveries)),
+    counter("svc_delivery_tries_total", "Ended attempts of deliveries, by outcome.", by("outcome", counts.tries)),
     gauge("svc_deployments", "Deployments that have not ended, by state.", by("state", deployments)),
-    counter("svc_deployments_total", "Deployments that entered a state.", counts.deployment.by("state")),
+    counter("svc_deployments_total", "Deployments that entered a state.", by("state", counts.deployments)),
     gauge("svc_generations", "Generations that have not ended, by state.", by("state", generations)),
-    counter("svc_generations_total", "Generations that entered a state.", counts.generation.by("state")),
+    counter("svc_generations_total", "Generations that entered a state.", by("state", counts.generations)),
   ];
 }
 
@@ -155,18 +147,17 @@ async function ofWork(counts: Counts, read: Ports, organization_id?: string): Pr
  */
 export function createMetrics(ports: Ports): (organization_id?: string) => Promise<string> {
   const { meter, feed, clock, closing, mode, ...read } = ports;
-  const all = new Counts();
+  const all = createCounts();
   const each = new Map<string, Counts>();
   const countsOf = (organization_id: string) => {
-    const found = each.get(organization_id) ?? new Counts();
-    each.set(organization_id, found);
-    return found;
+    const counts = each.get(organization_id) ?? createCounts();
+    each.set(organization_id, counts);
+    return counts;
   };
   const loopDelay = createLoopDelay(closing);
   feed.listenHere((change) => {
-    if (!counted.has(change.kind)) return;
-    all.add(change);
-    countsOf(change.organization_id).add(change);
+    countIn(all, change);
+    countIn(countsOf(change.organization_id), change);
   });
 
   return async (organization_id) => {
