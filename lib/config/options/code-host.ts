@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { parseUrl } from "../../kernel/text/url.ts";
 import { textLike, textOf } from "../../kernel/validation.ts";
-import { checkedText, duration, group, option, path } from "./option-types.ts";
+import { checkedText, duration, group, option, path, plainUrl, visibleText } from "./option-types.ts";
 
 const url = checkedText(
   (text) =>
@@ -11,11 +11,6 @@ const url = checkedText(
     parseUrl(text.replaceAll("{repo}", "owner/repo")) !== undefined,
   "must be a URL with {repo} in it, such as https://git.example.com/{repo}.git; its scheme is https, http, ssh or file",
 );
-
-function isAddress(text: string): boolean {
-  const { protocol = "", username, search, hash } = parseUrl(text) ?? {};
-  return /^https?:$/.test(protocol) && `${username}${search}${hash}` === "";
-}
 
 const repositories = textLike(
   281,
@@ -29,13 +24,16 @@ export const codeHost = group({
     help: "Where repositories are fetched from; `{repo}` stands for `owner/repo`.",
   }),
   api: option(
-    checkedText(isAddress, "must be a URL such as https://git.example.com/api/v1; its scheme is https or http"),
+    checkedText(
+      (text) => plainUrl(text) !== undefined,
+      "must be a URL such as https://git.example.com/api/v1; its scheme is https or http",
+    ),
     {
       help: "The base URL of the code host's API, where `token` sets the status of commits. A URL that ends with `/api/v4` means GitLab, with `/api/v1` Gitea, any other GitHub. Without it, the URL is derived from `url`.",
       example: '"https://git.example.com/api/v1"',
     },
   ),
-  token: option(textLike(4096, /^[\x21-\x7e]+$/, "must be a token of visible ASCII characters"), {
+  token: option(visibleText("a token"), {
     help: "The token that fetches private repositories over https, and sets the status of deployed commits. Without it, only public repositories can be read, and no status is set.",
     example: '"ghp_demo"',
   }),

@@ -1,32 +1,28 @@
 import * as v from "valibot";
-import { parseHttpUrl } from "../../drivers/outbound/target.ts";
 import { isLoopbackName } from "../../http/hosts.ts";
 import { roles } from "../../kernel/roles.ts";
-import { oneOf, textLike, textOf } from "../../kernel/validation.ts";
-import { checkedText, option, requiredOption, switchOr } from "./option-types.ts";
+import { oneOf, textOf } from "../../kernel/validation.ts";
+import { checkedText, option, plainUrl, requiredOption, switchOr, visibleText } from "./option-types.ts";
 
 /** Allows http only for an issuer on this machine, in tests: elsewhere the network could read codes and tokens. */
 const issuer = checkedText((text) => {
-  const url = parseHttpUrl(text);
-  if (url?.search !== "" || url.hash !== "" || url.username !== "") return false;
-  return url.protocol === "https:" || isLoopbackName(url.hostname);
+  const { protocol, hostname = "" } = plainUrl(text) ?? {};
+  return protocol === "https:" || isLoopbackName(hostname);
 }, "must be the https URL of an issuer, such as https://login.example.com/realms/acme; http is for issuers on this machine");
 
 /** Only an owner can make an owner. */
 const created = roles.filter((role) => role !== "owner");
-
-const visible = (what: string) => textLike(4096, /^[\x21-\x7e]+$/, `must be ${what} of visible ASCII characters`);
 
 const oidc = v.strictObject({
   issuer: requiredOption(issuer, {
     help: "The issuer with which people sign in (OpenID Connect), as its discovery document names it. It needs the package `openid-client`.",
     example: '"https://login.example.com/realms/acme"',
   }),
-  clientId: requiredOption(visible("an identifier"), {
+  clientId: requiredOption(visibleText("an identifier"), {
     help: "The identifier of this service at the issuer.",
     example: '"svc-server"',
   }),
-  clientSecret: requiredOption(visible("a secret"), {
+  clientSecret: requiredOption(visibleText("a secret"), {
     help: "The client secret from the issuer.",
     example: '"secret_of_svc"',
   }),

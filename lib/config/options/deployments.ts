@@ -3,7 +3,7 @@ import type { DeploymentDriver } from "../../drivers/deployment/contract.ts";
 import { field } from "../../kernel/field.ts";
 import { parseUserRange } from "../../kernel/text/user-range.ts";
 import { oneOf, textLike, textOf } from "../../kernel/validation.ts";
-import { byteSize, duration, group, option, parsedText, path, positive } from "./option-types.ts";
+import { byteSize, duration, group, option, parsedText, path, positive, withFunctions } from "./option-types.ts";
 
 /** Either `simulated` alone, or runtimes of this machine in order of preference. */
 const runtimeRule = "must be simulated, or a list of process and engine";
@@ -32,11 +32,6 @@ const buildVariable = textLike(
   255,
   /^(?!__proto__$)[A-Za-z_][A-Za-z0-9_]{0,254}$/,
   "must be named with 1 to 255 of A-Z, a-z, 0-9 and underscore, and not begin with a digit",
-);
-
-const driver = v.custom<DeploymentDriver>(
-  (value) => ["delay", "step"].every((name) => typeof (value as Record<string, unknown> | null)?.[name] === "function"),
-  "must have the functions delay and step",
 );
 
 export const deployments = group({
@@ -126,7 +121,7 @@ export const deployments = group({
     default: 5,
     help: "The number of releases that each environment keeps for rollbacks.",
   }),
-  driver: option(driver, {
+  driver: option(withFunctions<DeploymentDriver>("delay and step"), {
     help: "Your own driver, which builds and rolls out deployments instead of `runtime`. Without it, `runtime` decides.",
     example: "simulatedDeployments()",
   }),

@@ -1,21 +1,21 @@
 import * as v from "valibot";
 import type { GenerationDriver } from "../../drivers/generation/contract.ts";
-import { parseHttpUrl } from "../../drivers/outbound/target.ts";
 import { finished } from "../../features/generations/schema.ts";
 import { field } from "../../kernel/field.ts";
 import { oneOf, textLike, textOf } from "../../kernel/validation.ts";
-import { checkedText, duration, group, option, positive } from "./option-types.ts";
-
-const generationDriver = v.custom<GenerationDriver>(
-  (value) =>
-    ["delay", "submit", "poll", "cancel"].every(
-      (name) => typeof (value as Record<string, unknown> | null)?.[name] === "function",
-    ),
-  "must have the functions delay, submit, poll and cancel",
-);
+import {
+  checkedText,
+  duration,
+  group,
+  option,
+  plainUrl,
+  positive,
+  visibleText,
+  withFunctions,
+} from "./option-types.ts";
 
 const httpUrl = checkedText(
-  (text) => parseHttpUrl(text)?.search === "" && new URL(text).hash === "",
+  (text) => plainUrl(text) !== undefined,
   "must be an http or https URL such as http://localhost:8080/v1",
 );
 const sizes = v.array(textLike(9, /^[1-9]\d{1,3}x[1-9]\d{1,3}$/, "must be a size such as 1024x1536"), "must be a list");
@@ -44,12 +44,7 @@ const remote = {
     false,
   ),
   url: field(httpUrl, "The URL of its API, with the version.", "https://models.example.com/v1"),
-  key: v.optional(
-    field(
-      textLike(4096, /^[\x21-\x7e]+$/, "must be a key of visible ASCII characters"),
-      "Its API key; without it, requests carry none.",
-    ),
-  ),
+  key: v.optional(field(visibleText("a key"), "Its API key; without it, requests carry none.")),
   models: field(v.record(textOf(1, 255), model), "Its models, by the names that callers use."),
   downloads: v.optional(
     field(
@@ -132,7 +127,7 @@ export const generations = group({
     default: {},
     help: "Servers and programs that run models, by name. See the chapter on generations.",
   }),
-  driver: option(generationDriver, {
+  driver: option(withFunctions<GenerationDriver>("delay, submit, poll and cancel"), {
     help: "The driver that runs all other models. Without it, an offline painter simulates them.",
     example: "simulatedGenerations()",
   }),

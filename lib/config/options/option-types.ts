@@ -1,8 +1,9 @@
 import * as v from "valibot";
+import { parseHttpUrl } from "../../drivers/outbound/target.ts";
 import { parseByteSize } from "../../kernel/text/byte-size.ts";
 import { parseDuration } from "../../kernel/text/duration.ts";
 import { pathOf } from "../../kernel/text/paths.ts";
-import { textOf, wholeNumber } from "../../kernel/validation.ts";
+import { textLike, textOf, wholeNumber } from "../../kernel/validation.ts";
 
 export const positive = (max = 1_000_000_000) => wholeNumber(1, max);
 
@@ -25,6 +26,23 @@ export const parsedText = <T>(parse: (text: string) => T | undefined, rule: stri
       addIssue({ message: rule });
       return NEVER;
     }),
+  );
+
+/** A token, a key or the like; `what` names it. */
+export const visibleText = (what: string) =>
+  textLike(4096, /^[\x21-\x7e]+$/, `must be ${what} of visible ASCII characters`);
+
+/** The http or https URL in a text, if it has no credentials, no query and no fragment. */
+export function plainUrl(text: string): URL | undefined {
+  const url = parseHttpUrl(text);
+  return url?.search === "" && url.hash === "" ? url : undefined;
+}
+
+/** An object with some functions. `names` is what the rule says: `delay, submit and poll`. */
+export const withFunctions = <T>(names: string) =>
+  v.custom<T>(
+    (value) => names.split(/, | and /).every((name) => typeof Object(value)[name] === "function"),
+    `must have the functions ${names}`,
   );
 
 /** A text such as `"30d"`, parsed to milliseconds. */

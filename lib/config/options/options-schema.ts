@@ -16,7 +16,7 @@ import { domains } from "./domains.ts";
 import { generations } from "./generations.ts";
 import { mail } from "./mail.ts";
 import { metrics } from "./metrics.ts";
-import { checkedText, limit, option, path, positive } from "./option-types.ts";
+import { checkedText, limit, option, path, positive, withFunctions } from "./option-types.ts";
 import { basePathOf, corsOrigins, origin } from "./origins.ts";
 import { outbound, trustNetwork } from "./outbound.ts";
 import { assets, encryptionKey, keyFile, migrate } from "./postgres.ts";
@@ -37,14 +37,6 @@ const clockSetting = checkedText((value) => {
 
 const isObject = <T extends object>() =>
   v.custom<T>((value) => typeof value === "object" && value !== null, "must be an object");
-
-const logger = v.custom<Log>(
-  (value) =>
-    typeof value === "object" &&
-    value !== null &&
-    ["error", "warn", "info", "debug"].every((name) => typeof (value as Record<string, unknown>)[name] === "function"),
-  "must have the functions error, warn, info and debug",
-);
 
 /**
  * Every option, declared once. `createService`, configuration files, environment variables, flags, `--help` and the table
@@ -171,7 +163,7 @@ export const optionsSchema = v.strictObject({
     help: "A seed for identifiers and random numbers: the same seed and the same calls give the same bytes (`dev`). Without it, they are random.",
     example: '"test"',
   }),
-  logger: option(logger, {
+  logger: option(withFunctions<Log>("error, warn, info and debug"), {
     help: "The receiver of log entries: an object with the functions `error`, `warn`, `info` and `debug`. Without it, the log goes to stderr.",
     example: "console",
   }),
