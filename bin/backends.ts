@@ -28,9 +28,9 @@ export async function checkBackend(name: string, backend: Backend): Promise<stri
   if (backend.type === "command") {
     const [program = ""] = backend.command;
     const folders = program.includes("/") ? [""] : (process.env["PATH"] ?? "").split(delimiter);
-    const found = folders.map((folder) => (folder ? join(folder, program) : resolve(program))).find(isProgram);
-    if (!found) throw new Error(`${program} is not a program here; install it, or correct ${option}.command`);
-    return `${found} is a program`;
+    const path = folders.map((folder) => (folder ? join(folder, program) : resolve(program))).find(isProgram);
+    if (!path) throw new Error(`${program} is not a program here; install it, or correct ${option}.command`);
+    return `${path} is a program`;
   }
   const { type, url, key } = backend;
   const outbound = createOutbound({ mode: "start" });

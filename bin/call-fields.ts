@@ -27,9 +27,9 @@ export function documentedOperations(): OperationInfo[] {
   const paths = Object.values(openApiDocument()["paths"] as Record<string, Record<string, Operation>>);
   return paths.flatMap(Object.entries).map(([method, operation]: [string, Operation]) => {
     const { operationId, parameters = [], requestBody, summary, description } = operation;
-    const own = parameters.filter((one) => one.in === "path" || one.in === "query");
-    const properties = Object.fromEntries(own.map(({ name = "", schema = {} }) => [name, schema]));
-    const path = own.flatMap(({ name = "", in: place }) => (place === "path" ? [name] : []));
+    const inputs = parameters.filter((one) => one.in === "path" || one.in === "query");
+    const properties = Object.fromEntries(inputs.map(({ name = "", schema = {} }) => [name, schema]));
+    const path = inputs.flatMap(({ name = "", in: place }) => (place === "path" ? [name] : []));
     const { schema: body, example = {} } = requestBody?.content["application/json"] ?? {};
     const fields = { allOf: [{ properties, required: path }, ...(body ? [body] : [])] };
     return { id: operationId, summary, description, method: method.toUpperCase(), fields, path, example };
@@ -100,8 +100,8 @@ export function partsOf(schema: Json): { names: string[]; of(name: string): Json
   return {
     names: [...new Set(named.flatMap(Object.keys))],
     of(name) {
-      const found = named.filter((one) => Object.hasOwn(one, name)).map((one) => one[name]);
-      return found.length > 0 ? { anyOf: found } : rest.length > 0 ? { anyOf: rest } : undefined;
+      const schemas = named.filter((one) => Object.hasOwn(one, name)).map((one) => one[name]);
+      return schemas.length > 0 ? { anyOf: schemas } : rest.length > 0 ? { anyOf: rest } : undefined;
     },
   };
 }

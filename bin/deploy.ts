@@ -77,8 +77,8 @@ function refusalOf(said: string, branch: string): string {
 
 async function ended(client: Client, id: string) {
   for (;;) {
-    const found = await client.deployments.get({ id, wait: 30 });
-    if (!["queued", "building", "deploying"].includes(found.status)) return found;
+    const deployment = await client.deployments.get({ id, wait: 30 });
+    if (!["queued", "building", "deploying"].includes(deployment.status)) return deployment;
   }
 }
 

@@ -174,21 +174,21 @@ async function runChecks(args: Given): Promise<void> {
     return "valid";
   });
   const settings = parsed;
-  const given = databaseOf({ database: settings?.database ?? args["database"] });
-  const database = isPostgres(given) ? given : resolve(given);
+  const named = databaseOf({ database: settings?.database ?? args["database"] });
+  const database = isPostgres(named) ? named : resolve(named);
   const findings = [finding];
   const backends = Object.entries(settings?.generations.backends ?? {}).map(([name, one]): [string, Check] => [
     `backend ${name}`,
     () => checkBackend(name, one),
   ]);
   const parts: Finding[] = [];
-  const found = (protections: readonly Protection[]) => {
+  const addProtections = (protections: readonly Protection[]) => {
     // A missing protection is a problem only with several organizations, and then `start` refuses to run. So these
     // findings are always ok.
     for (const one of protections)
       parts.push({ check: "box", ok: true, missing: one.missing !== undefined, says: describeProtection(one) });
   };
-  const runs: [string, Check] = ["runtime", () => tryRuntimes(settings, found)];
+  const runs: [string, Check] = ["runtime", () => tryRuntimes(settings, addProtections)];
   const look = async (checks: readonly [string, Check][]) => {
     for (const [check, of] of checks) findings.push(await finds(check, () => of({ database, port, host })));
   };

@@ -123,13 +123,13 @@ const unset = onVariables(
     const wrong = args._.find((word) => word.includes("="));
     if (wrong !== undefined)
       throw new UsageError(`${shownWord(wrong)} must be the name of a variable, without a value`);
-    const found = await opened();
-    const known = Object.keys(found.variables);
-    const unknown = args._.find((name) => !known.includes(name));
+    const environment = await opened();
+    const names = Object.keys(environment.variables);
+    const unknown = args._.find((name) => !names.includes(name));
     if (unknown !== undefined)
-      throw new Error(`${found.title} has no variable ${unknown}${didYouMean(unknown, known)}`);
+      throw new Error(`${environment.title} has no variable ${unknown}${didYouMean(unknown, names)}`);
     const variables = Object.fromEntries(args._.map((name) => [name, null]));
-    await change(args, found, client, variables, `Removed ${joined(args._)} from`);
+    await change(args, environment, client, variables, `Removed ${joined(args._)} from`);
   },
   { anyWords: true },
 );

@@ -119,11 +119,11 @@ export async function* followEvents(
     const { code, reason } = next.value;
     // If the list cannot be read, the next stream ends with the same code, or with a permanent error.
     if (code === codes.unknown) {
-      const found = await newest(client).catch(() => undefined);
-      if (found === undefined) await waitBeforeRetry(attempts);
+      const restart = await newest(client).catch(() => undefined);
+      if (restart === undefined) await waitBeforeRetry(attempts);
       else {
         say("The service was reset or restored; going on with its new events.");
-        last = found;
+        last = restart;
       }
       continue;
     }

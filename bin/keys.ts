@@ -33,8 +33,8 @@ const create = command(
   (args) => {
     const role = String(args.role ?? "owner");
     if (!roles.some((one) => one === role)) throw new UsageError(`option --role must be one of ${roles.join(", ")}`);
-    const given = listIn(String(args.scopes ?? "*"));
-    const wrong = given.find((one) => !scopes.some((scope) => scope === one));
+    const wanted = listIn(String(args.scopes ?? "*"));
+    const wrong = wanted.find((one) => !scopes.some((scope) => scope === one));
     if (wrong !== undefined)
       throw new UsageError(`option --scopes: "${wrong}" is not a scope; the scopes are ${scopes.join(", ")}`);
     const expires = args["expires-at"] === undefined ? undefined : parseInstant(String(args["expires-at"]));
@@ -46,18 +46,18 @@ const create = command(
     if (!name.success) throw new UsageError(`option --name ${name.issues[0].message}`);
     const rate_limit = parseWhole("option --rate-limit", args["rate-limit"] as string | undefined, 1_000_000_000);
     return withAdmin(args, "svc-server call keys.create name=ci", async (admin) => {
-      const made = await admin.createKey({
+      const created = await admin.createKey({
         organization: organizationOf(args),
         role: role as Role,
-        scopes: given as Scope[],
+        scopes: wanted as Scope[],
         name: name.output,
         expires_at: expires === undefined ? undefined : isoOf(expires),
         rate_limit,
       });
-      await saySecret(args.json ? JSON.stringify(made) : made.key, lostKey(`keys revoke ${made.id}`));
+      await saySecret(args.json ? JSON.stringify(created) : created.key, lostKey(`keys revoke ${created.id}`));
       if (args.json) return;
       process.stderr.write(
-        `\nThis is ${made.id}, of a user with the role ${role}. Its scopes are ${given.join(", ")}${given.includes("*") ? ": everything that the role may do" : ""}. It is shown only once; store it with your secrets.\n`,
+        `\nThis is ${created.id}, of a user with the role ${role}. Its scopes are ${wanted.join(", ")}${wanted.includes("*") ? ": everything that the role may do" : ""}. It is shown only once; store it with your secrets.\n`,
       );
     });
   },

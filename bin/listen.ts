@@ -33,13 +33,13 @@ const parseRetries = (text: string): number[] =>
 
 /** Undefined means all events. */
 function parseEvents(text: string): string[] | undefined {
-  const known = Object.keys(catalog);
+  const names = Object.keys(catalog);
   const wanted = listIn(text);
   if (wanted.every((one) => one === "*")) return undefined;
-  const wrong = wanted.find((one) => !known.includes(one));
+  const wrong = wanted.find((one) => !names.includes(one));
   if (wrong !== undefined)
     throw new UsageError(
-      `option --events: no event is called "${wrong}"${didYouMean(wrong, known) || `; the events are ${known.join(", ")}`}`,
+      `option --events: no event is called "${wrong}"${didYouMean(wrong, names) || `; the events are ${names.join(", ")}`}`,
     );
   return wanted;
 }

@@ -81,7 +81,7 @@ export async function run(given: readonly string[]): Promise<EndedWith["outcome"
   const words = given[0] === "help" ? [...given.slice(1), "--help"] : given;
   // The words after `--` belong to another program's command.
   const end = words.indexOf("--");
-  const own = end < 0 ? words : words.slice(0, end);
+  const ownWords = end < 0 ? words : words.slice(0, end);
   const [first] = words;
   if (words.length === 1 && (first === "-v" || first === "--version")) {
     process.stdout.write(`${version()}\n`);
@@ -93,7 +93,7 @@ export async function run(given: readonly string[]): Promise<EndedWith["outcome"
     return { code: 0 };
   }
   try {
-    if (own.includes("-h") || own.includes("--help")) {
+    if (ownWords.includes("-h") || ownWords.includes("--help")) {
       process.stdout.write(`${await help(words)}\n`);
       return { code: 0 };
     }

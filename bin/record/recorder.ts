@@ -51,7 +51,7 @@ const collections = { usr: "users", proj: "projects", wh: "webhooks", int: "inte
 export const named = ["users", "projects", "webhooks", "integrations", "deployments", "generations"] as const;
 const maxSecrets = 10_000;
 /** A shorter text would also match words that are not secrets. */
-const shortestSecret = 6;
+const minSecret = 6;
 
 const decoders: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
   identity: (bytes) => bytes,
@@ -105,7 +105,7 @@ export function createRecorder() {
 
   const hide = (body: unknown) => {
     for (const secret of secretsIn(body))
-      if (secret.length >= shortestSecret && secret !== "[redacted]" && secrets.size < maxSecrets) secrets.add(secret);
+      if (secret.length >= minSecret && secret !== "[redacted]" && secrets.size < maxSecrets) secrets.add(secret);
   };
 
   const addWork = (works: Map<string, Work>, item: Json, at: number) => {
@@ -135,9 +135,9 @@ export function createRecorder() {
   };
 
   const addEnvironments = (account: Account, project: string, items: readonly Json[]) => {
-    const known = account.environments.get(project) ?? records();
-    account.environments.set(project, known);
-    for (const item of items) if (typeof item["name"] === "string") known.set(item["name"], item);
+    const environments = account.environments.get(project) ?? records();
+    account.environments.set(project, environments);
+    for (const item of items) if (typeof item["name"] === "string") environments.set(item["name"], item);
   };
 
   const remove = (account: Account, [collection, id = "", below, name = ""]: readonly string[]) => {

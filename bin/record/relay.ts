@@ -117,17 +117,17 @@ export async function openRelay({
 
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
     if (!isBelow(request)) return refuse(response, 404, "not_found", "the recorder forwards only paths below /v1");
-    const given = watched(request);
+    const requestBody = watched(request);
     let failure: unknown;
     const onAnswer = (answer: IncomingMessage) => {
-      const got = watched(answer);
+      const answerBody = watched(answer);
       const { "content-type": type, "content-encoding": encoding } = answer.headers;
       answer.once("end", () => {
-        const bytes = got();
+        const bytes = answerBody();
         if (!bytes) return;
         onExchange({
           ...{ method: request.method ?? "", path: pathBelow(request) },
-          ...{ caller: request.headers.authorization, request: given(), status: answer.statusCode ?? 0 },
+          ...{ caller: request.headers.authorization, request: requestBody(), status: answer.statusCode ?? 0 },
           ...{ type, encoding, answer: bytes, at: clock.now() },
         });
       });

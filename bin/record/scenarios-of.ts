@@ -6,7 +6,7 @@ import type { Account, Json, Work } from "./recorder.ts";
 import type { Cleaner } from "./without-secrets.ts";
 
 /** How many scenarios of each match are kept, the newest ones. */
-const mostOfOne = 20;
+const maxOfOneMatch = 20;
 const maxMessage = 4_000;
 /** Default durations of the states before and after a build, for when the recording did not see them. */
 const usual_ms = { queued: 1_000, deploying: 2_000 };
@@ -97,17 +97,17 @@ const messageOf = (message: unknown, cleaner: Cleaner) =>
  * in force, so an emulator continues with the account's current behaviour.
  */
 export function scenariosOf(account: Account, cleaner: Cleaner): NewScenario[] {
-  const found = [
+  const ended = [
     ...[...account.deployments].map(([id, work]) => ofDeployment(work, account.reasons.get(id), cleaner)),
     ...[...account.generations.values()].map((work) => ofGeneration(work, cleaner)),
   ].filter((one) => one !== undefined);
   const byMatch = new Map<string, Found[]>();
-  for (const one of found.sort((a, b) => (a.created < b.created ? -1 : a.created > b.created ? 1 : 0))) {
+  for (const one of ended.sort((a, b) => (a.created < b.created ? -1 : a.created > b.created ? 1 : 0))) {
     const key = JSON.stringify(one.match);
     byMatch.set(key, [...(byMatch.get(key) ?? []), one]);
   }
   return [...byMatch.values()].flatMap((all) =>
-    all.slice(-mostOfOne).flatMap(({ match, outcome }, i, kept) => {
+    all.slice(-maxOfOneMatch).flatMap(({ match, outcome }, i, kept) => {
       const scenario = { match, outcome, ...(i < kept.length - 1 && { times: 1 }) };
       return v.is(newScenario, scenario) ? [scenario as NewScenario] : [];
     }),

@@ -14,8 +14,8 @@ import { createSeen } from "../../lib/dashboard/page/recorder/seen-records.ts";
 import { type Exchange, parseJson } from "./recorder.ts";
 
 /** Nobody reads a longer test, or a longer list of what it leaves out. */
-const mostSteps = 1_000;
-const mostLeft = 100;
+const maxSteps = 1_000;
+const maxReasons = 100;
 
 /** A step of a recording, with the caller in the place of the person. */
 export interface CallerStep extends Omit<Step, "actor"> {
@@ -58,8 +58,8 @@ export function createStepRecorder() {
   /** The person of each caller, by the hash of the key. */
   const callers = new Map<string, { readonly user?: Json }>();
   const left = new Set<string>();
-  const leave = (reason: string) => left.add(left.size < mostLeft ? reason : "more calls are not in the test");
-  const made = new Set<string>();
+  const leave = (reason: string) => left.add(left.size < maxReasons ? reason : "more calls are not in the test");
+  const created = new Set<string>();
   let startedAt: number | undefined;
   let endedAt = 0;
 
@@ -75,7 +75,7 @@ export function createStepRecorder() {
   /** Whether the test can make a record, or has made it. */
   const isKnown = (id: string, above: readonly string[] = []): boolean => {
     // A record may name itself in a text.
-    if (made.has(id) || above.includes(id)) return true;
+    if (created.has(id) || above.includes(id)) return true;
     const { record, list } = seen.get(id) ?? {};
     const creation = creationOf(collectionOf(id));
     if (!record || (!creation && !id.startsWith("inv_") && !list)) return false;
@@ -159,8 +159,8 @@ export function createStepRecorder() {
       const problem = status >= 400 ? String(error ?? status) : undefined;
       const { id } = result;
       // The replay of an idempotency key.
-      if (method === "POST" && typeof id === "string" && status === 201 && made.has(id)) return;
-      if (steps.length === mostSteps) return void left.add(`a test has at most ${mostSteps} calls`);
+      if (method === "POST" && typeof id === "string" && status === 201 && created.has(id)) return;
+      if (steps.length === maxSteps) return void left.add(`a test has at most ${maxSteps} calls`);
       const reason = obstacleOf({ call, problem, caller: hash });
       const place = `${method} ${call.path.split("?", 1)[0]}`;
       if (reason !== undefined) return void leave(`${place} is not in the test: ${reason}`);
@@ -173,7 +173,7 @@ export function createStepRecorder() {
       // What is made here is known from now on, and is no record from before.
       if (problem === undefined) see({ call, answer: result });
       steps.push({ call, at, answer: result, problem, caller: hash });
-      if (problem === undefined && method === "POST" && typeof id === "string") made.add(id);
+      if (problem === undefined && method === "POST" && typeof id === "string") created.add(id);
     },
   };
 }

@@ -35,7 +35,7 @@ export function createTrial({
   timeout_ms = 10_000,
   patience_ms = 120_000,
 }: TrialOptions): Trial {
-  const made = new Map<string, Promise<unknown>>();
+  const shared = new Map<string, Promise<unknown>>();
   const undos: (() => Promise<unknown>)[] = [];
   let latest: Answer | undefined;
   let unanswered = 0;
@@ -102,9 +102,9 @@ export function createTrial({
       open: (url) => exchange(`GET ${url.slice(0, 200)}`, new URL(url, base).href, { method: "GET" }),
       seen,
       once<T>(name: string, make: () => Promise<T>) {
-        const before = made.get(name) as Promise<T> | undefined;
+        const before = shared.get(name) as Promise<T> | undefined;
         const now = before ?? make();
-        made.set(name, now);
+        shared.set(name, now);
         return now;
       },
       atEnd: (undo) => void undos.push(undo),
@@ -128,7 +128,7 @@ export function createTrial({
       isEnding = true;
       await removeAll();
       // Creations that ran in parallel with the checks are complete only now.
-      await Promise.allSettled(made.values());
+      await Promise.allSettled(shared.values());
       await removeAll();
     },
   };

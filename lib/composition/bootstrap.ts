@@ -60,9 +60,9 @@ async function firstKey(
     const seeded = settings.seed ? ownerKey(seed) : null;
     return seeded !== null && (await features.keys.findId(seeded)) ? seeded : null;
   }
-  const known = key === undefined ? undefined : await features.keys.findId(key);
-  if (known !== undefined) {
-    await recordFixedKey(foundation, known);
+  const existingId = key === undefined ? undefined : await features.keys.findId(key);
+  if (existingId !== undefined) {
+    await recordFixedKey(foundation, existingId);
     return key ?? null;
   }
   const made = await createKey(foundation, features, { role: "owner", name: "first key", key });

@@ -21,8 +21,8 @@ export function givenKey(
   if (keyFile === undefined) {
     const reason = "it needs its encryption key, in SVC_ENCRYPTION_KEY or a file that --key-file names";
     const which = "; no other key reads the secrets of a database with data";
-    const made = mayBeNew ? ". For a new database, make one with: openssl rand -base64 32" : "";
-    throw new DatabaseError(withoutPassword(database), reason + which + made);
+    const hint = mayBeNew ? ". For a new database, make one with: openssl rand -base64 32" : "";
+    throw new DatabaseError(withoutPassword(database), reason + which + hint);
   }
   try {
     return readKey(keyFile);

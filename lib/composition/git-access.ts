@@ -46,10 +46,10 @@ export function gitRoute({ authenticator, serve, elsewhere }: Ports): Route {
   const refusals = new WeakMap<Authentication, Problem>();
 
   const access: Route["access"] = async (request) => {
-    const found = await authenticator.byLateKey(request, passwordOf(request.header("authorization")));
-    const open = { ...found, refusal: undefined };
-    if (found.refusal) refusals.set(open, found.refusal);
-    return open;
+    const authentication = await authenticator.byLateKey(request, passwordOf(request.header("authorization")));
+    const accepted = { ...authentication, refusal: undefined };
+    if (authentication.refusal) refusals.set(accepted, authentication.refusal);
+    return accepted;
   };
 
   const answer: Route["answer"] = async (request, authentication) => {

@@ -55,10 +55,11 @@ export function createInterface(foundation: Foundation, settings: Settings, host
   const usual = logged(handler);
   const faulty = isDev ? withFaults(handler, { faults, writer, knowsHost, look, logged }) : usual;
   const traced = tracedHandler(faulty, foundation.tracer);
-  const own = allowsOrigin === allowsNone ? traced : withCors(traced, { allowsOrigin, assetsPath, usual, look });
+  const crossOrigin =
+    allowsOrigin === allowsNone ? traced : withCors(traced, { allowsOrigin, assetsPath, usual, look });
   return createApp({
     table,
-    handler: isDev && !host.isWorld ? withWorlds(own, host) : own,
+    handler: isDev && !host.isWorld ? withWorlds(crossOrigin, host) : crossOrigin,
     ids,
     otherIds: createIds(clock, createRandom()),
     log,

@@ -21,10 +21,10 @@ export function createMount({ basePath, mode, publicUrl }: Pick<Settings, "baseP
   };
 
   const requestOf = (request: Request, url: URL) => {
-    const given = new (fetchClasses().Request)(url.origin + inner(url.pathname) + url.search, request);
+    const passed = new (fetchClasses().Request)(url.origin + inner(url.pathname) + url.search, request);
     // The application compresses; and what is compressed already cannot be changed.
-    given.headers.delete("accept-encoding");
-    return given;
+    passed.headers.delete("accept-encoding");
+    return passed;
   };
 
   /** The parts of an answer that name paths of the service. */

@@ -117,9 +117,9 @@ export function createServiceInstance(settings: Settings, runtimes: Runtimes, pa
     const { isMuted = parent?.isMuted === true, isFrozen, ...more } = given;
     // Browsers do not send the world header, so a world has no dashboard.
     const inMemory = { ...settings, database: ":memory:", ...(more.world && { dashboard: false as const }) };
-    const own = isMuted ? mutedSettings(inMemory) : inMemory;
+    const forkSettings = isMuted ? mutedSettings(inMemory) : inMemory;
     const sinks = isMuted ? createSinks() : context.sinks;
-    const forked = createServiceInstance(own, createRuntimes(own, runtimes.platform), {
+    const forked = createServiceInstance(forkSettings, createRuntimes(forkSettings, runtimes.platform), {
       sinks,
       snapshots,
       first,

@@ -45,17 +45,17 @@ export function tracedHandler(handler: Handler, tracer: MaybeTracer): Handler {
   return (request, route) => {
     if (route.isRoutine || route.leavesNoTrace) return handler(request, route);
     const { method, path, id } = request;
-    const known = route.path.includes("**") ? undefined : route.path;
+    const routed = route.path.includes("**") ? undefined : route.path;
     const attributes: Attributes = {
       "http.request.method": method,
-      "http.route": known,
+      "http.route": routed,
       "url.path": redact(path),
       "url.scheme": "http",
       "svc.operation": route.name,
       "svc.request_id": id,
     };
     const cause = { traceparent: isVersioned(request) ? request.header("traceparent") : undefined, wins: false };
-    return tracer.span(known ? `${method} ${known}` : method, { kind: "server", attributes, cause }, async (span) => {
+    return tracer.span(routed ? `${method} ${routed}` : method, { kind: "server", attributes, cause }, async (span) => {
       const outcome = await handler(request, route);
       const { status } = outcome.answer;
       span.set({ "http.response.status_code": status, "svc.key_id": outcome.key_id ?? undefined });

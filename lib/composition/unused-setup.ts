@@ -11,7 +11,7 @@ interface Unused {
 
 /** Throws if a strict service has set something up that never happened, or if a sink threw an error. */
 export function rejectUnused({ scenarios, faults, answers }: Unused, errors: readonly SinkError[]): void {
-  const found = [
+  const mistakes = [
     ...errors.map(describeSinkError),
     ...scenarios.map(
       ({ match, next }) => `the scenario ${next ? `for the next ${next}` : JSON.stringify(match)} was never used`,
@@ -23,5 +23,5 @@ export function rejectUnused({ scenarios, faults, answers }: Unused, errors: rea
       ({ endpoint, responses }) => `the inbox "${endpoint}" never gave the answers ${JSON.stringify(responses)}`,
     ),
   ];
-  if (found.length > 0) throw new Error(found.join("; "), { cause: errors[0]?.error });
+  if (mistakes.length > 0) throw new Error(mistakes.join("; "), { cause: errors[0]?.error });
 }

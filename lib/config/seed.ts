@@ -134,11 +134,11 @@ function checkIntegrations(parsed: unknown, add: Add): void {
   entriesOf(parsed, "organizations").forEach((organization, i) => {
     entriesOf(organization, "integrations").forEach(({ type, config }, j) => {
       const place = `organizations.${i}.integrations.${j}`;
-      const known = Object.entries(integrationTypes).find(([name]) => name === type);
-      if (!known) return;
+      const entry = Object.entries(integrationTypes).find(([name]) => name === type);
+      if (!entry) return;
       if (type === "monitoring" && organization["plan"] === "starter")
         add(`${place}.type`, "must not be monitoring on the plan starter");
-      const { issues = [] } = v.safeParse(v.object({ config: known[1].schema }), { config });
+      const { issues = [] } = v.safeParse(v.object({ config: entry[1].schema }), { config });
       for (const issue of issues) {
         const { path, message } = detailOf(issue);
         add(`${place}.${path}`, message);

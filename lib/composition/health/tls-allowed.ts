@@ -17,7 +17,7 @@ const maxLength = 253;
  * because its answers reveal which hosts exist.
  */
 export function tlsRoute({ hasHost, publicUrl }: Ports): Route {
-  const own = publicUrl && new URL(publicUrl).hostname;
+  const ownHost = publicUrl && new URL(publicUrl).hostname;
   return {
     method: "GET",
     path: "/tls-allowed",
@@ -32,7 +32,7 @@ export function tlsRoute({ hasHost, publicUrl }: Ports): Route {
       const [domain = "", ...others] = query().getAll("domain");
       const host = domain.toLowerCase().replace(/\.$/, "");
       // Which of several a proxy means is unknown.
-      if (others.length > 0 || host.length > maxLength || (host !== own && !(await hasHost(host))))
+      if (others.length > 0 || host.length > maxLength || (host !== ownHost && !(await hasHost(host))))
         throw new Problem("not_found", "no environment has this host");
       const headers = { "cache-control": "no-store", "content-type": "text/plain; charset=utf-8" };
       return { status: 200, headers, body: "yes\n", request_id };

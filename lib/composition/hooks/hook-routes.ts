@@ -34,11 +34,11 @@ const unauthorized = () =>
 
 /** Parses a large body only when it is its organization's turn, because parsing blocks all other requests. */
 const inTurns = ({ waitForTurn, work }: FairShares) =>
-  async function readInTurn<T>(request: RequestContext, account: string, bytes: Buffer, read: () => T): Promise<T> {
+  async function readInTurn<T>(request: RequestContext, budget: string, bytes: Buffer, read: () => T): Promise<T> {
     if (!request.incoming || bytes.length <= largeBody) return read();
-    const turn = waitForTurn(account, () => cancellationOf(request, undefined, () => () => {}));
+    const turn = waitForTurn(budget, () => cancellationOf(request, undefined, () => () => {}));
     if (turn !== undefined) await turn;
-    return work(account, read);
+    return work(budget, read);
   };
 
 /**
