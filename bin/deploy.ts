@@ -75,13 +75,6 @@ function refusalOf(said: string, branch: string): string {
   return `the folder could not be pushed: ${(line ?? said).replace(/^(remote: )?((fatal|error): )?/, "").trim()}`;
 }
 
-async function ended(client: Client, id: string) {
-  for (;;) {
-    const deployment = await client.deployments.get({ id, wait: 30 });
-    if (!["queued", "building", "deploying"].includes(deployment.status)) return deployment;
-  }
-}
-
 const madeProject = async (client: Client, name: string): Promise<string> =>
   (await findProject(client, name, () => client.projects.create({ name, region: "local" }))).id;
 
@@ -132,7 +125,7 @@ async function deployFolder(client: Client, connection: Connection, folder: stri
     : pushed.deployment_id;
   if (code !== 0 && deployment_id === undefined) throw new Error(refusalOf(said, commit.branch));
   if (deployment_id === undefined) throw new EndedWith(1, "the folder was pushed, but not deployed");
-  const deployment = await ended(client, deployment_id);
+  const deployment = await client.deployments.waitUntilDone(deployment_id);
   if (isStored && deployment.status === "active")
     show(deployment.url ? `Live at ${deployment.url}` : "The deployment is active");
   return deployment;

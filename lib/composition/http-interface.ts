@@ -39,7 +39,7 @@ export function createInterface(foundation: Foundation, settings: Settings, host
   const allowsOrigin = allowedOrigins(settings);
   const fairShares = createFairShares();
   const turns = { fairShares, longLists: createLongLists(fairShares) };
-  const table = routeTable(foundation, settings, host, { ...ports, ...turns, authenticator, writer, allowsOrigin });
+  const table = routeTable({ foundation, settings, host, ...ports, ...turns, authenticator, writer, allowsOrigin });
 
   const plain = createHandler({ authenticator, writer, log, closing, checkHost });
   const handler = foundation.opened.cluster ? running.counted(plain) : plain;

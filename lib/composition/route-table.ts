@@ -61,7 +61,10 @@ export interface Ports {
   readonly running: RunningRequests;
 }
 
-interface Access {
+interface Parts extends Ports {
+  readonly foundation: Foundation;
+  readonly settings: Settings;
+  readonly host: InstanceContext;
   readonly authenticator: Authenticator;
   readonly writer: Writer;
   readonly allowsOrigin: AllowsOrigin;
@@ -70,25 +73,24 @@ interface Access {
 }
 
 /** What the operations of `/v1` and those of the dashboard share. */
-const runPorts = ({ log }: Foundation, { bodyLimit, trustNetwork: trusted }: Settings, ports: Ports & Access) => {
-  const { features: services, limits, meter, fairShares, longLists, closing } = ports;
-  const { idempotency } = limits;
-  return { services, idempotency, bodyLimit, rules: { trusted }, meter, log, fairShares, longLists, closing };
-};
+const runPorts = ({ foundation, settings, features, limits, meter, fairShares, longLists, closing }: Parts) => ({
+  services: features,
+  idempotency: limits.idempotency,
+  bodyLimit: settings.bodyLimit,
+  rules: { trusted: settings.trustNetwork },
+  log: foundation.log,
+  ...{ meter, fairShares, longLists, closing },
+});
 
-export function routeTable(
-  foundation: Foundation,
-  settings: Settings,
-  host: InstanceContext,
-  ports: Ports & Access,
-): Route[] {
+export function routeTable(parts: Parts): Route[] {
+  const { foundation, settings, host } = parts;
   const { serviceState, log, clock, store } = foundation;
   const { behindProxy, mode, codeHost, publicUrl, trustNetwork: trusted } = settings;
   const { key: metricsKey } = settings.metrics;
   const rules = { trusted };
-  const { features, meter, metrics, clockControl, instruments, closing, authenticator, writer, allowsOrigin } = ports;
+  const { features, meter, metrics, clockControl, instruments, closing, authenticator, writer, allowsOrigin } = parts;
   const run = createRunOperation({
-    ...runPorts(foundation, settings, ports),
+    ...runPorts(parts),
     received: settings.dashboard ? host.requests.received : undefined,
     authenticator,
     audit: createAudit({ store, behindProxy, record: features.audit.record, via: "api" }),
@@ -120,7 +122,7 @@ export function routeTable(
   const obstacle = () => (store.engine.obstacle ? reasonOfObstacle(store.engine.obstacle) : features.apps.obstacle());
   const hookWriter = createWriter({ envelope: "flat", now: clock.iso, base: "" });
   return [
-    ...(settings.dashboard ? dashboardTable(foundation, settings, host, ports) : []),
+    ...(settings.dashboard ? dashboardTable(parts) : []),
     live,
     ...operationRoutes({ operations, authenticator, run }),
     ...(mode === "dev"
@@ -133,21 +135,17 @@ export function routeTable(
         })
       : []),
     ...healthRoutes({ authenticator, readable, obstacle, metrics, behindProxy, metricsKey }),
-    ...hookRoutes({ ...features, ...ports, writer: hookWriter, secret: codeHost.secret, mode, behindProxy }),
+    ...hookRoutes({ ...features, ...parts, writer: hookWriter, secret: codeHost.secret, mode, behindProxy }),
     ...assetRoutes(features),
-    ...gitTable(foundation, settings, host, ports),
+    ...gitTable(parts),
     { method: "*", path: "/**", name: unnamed, access: () => unauthenticated, answer: refuse },
   ];
 }
 
 /** The rows of the repositories that are pushed to the service, and of the proxy that asks for certificates. */
-function gitTable(
-  foundation: Foundation,
-  { publicUrl, behindProxy }: Settings,
-  { runtimes }: InstanceContext,
-  { features, authenticator, closing }: Ports & Access,
-): Route[] {
-  const { repositories, platform } = runtimes;
+function gitTable({ foundation, settings, host, features, authenticator, closing }: Parts): Route[] {
+  const { publicUrl, behindProxy } = settings;
+  const { repositories, platform } = host.runtimes;
   const entryPorts = { behindProxy, record: features.audit.record, via: "push" } as const;
   const audited = createAudit({ store: foundation.store, ...entryPorts });
   const entries = createEntries(entryPorts);
@@ -180,13 +178,9 @@ const uncached = (route: Route): Route => ({
  * The routes of the dashboard. They call the operations of `/v1` as the user of a session or, in `dev`, as a chosen
  * user.
  */
-function dashboardTable(
-  foundation: Foundation,
-  settings: Settings,
-  { runtimes, requests }: InstanceContext,
-  ports: Ports & Access,
-): Route[] {
-  const { features, meter, queueLoad, closing, authenticator, instruments, outbound } = ports;
+function dashboardTable(parts: Parts): Route[] {
+  const { foundation, settings, features, meter, queueLoad, closing, authenticator, instruments, outbound } = parts;
+  const { runtimes, requests } = parts.host;
   const { clock, store } = foundation;
   const { mode, publicUrl, behindProxy } = settings;
   const { sessions, watchSession, organizations, users, feed } = features;
@@ -202,7 +196,7 @@ function dashboardTable(
     first: people.first,
   });
   const run = createRunOperation({
-    ...runPorts(foundation, settings, ports),
+    ...runPorts(parts),
     received: undefined,
     authenticator: access.authenticator,
     audit: createAudit({ store, behindProxy, record: features.audit.record, via: "dashboard" }),
