@@ -180,11 +180,7 @@ export const defaultSeed = {
 } as const satisfies Seed;
 
 /** The first key of the first active owner. The program prints it. */
-export function ownerKey({ organizations }: ParsedSeed): string | null {
-  for (const { users = [] } of organizations) {
-    for (const { role, status, keys = [] } of users) {
-      if (role === "owner" && status !== "suspended" && keys[0]) return keys[0].key;
-    }
-  }
-  return null;
-}
+export const ownerKey = ({ organizations }: ParsedSeed): string | null =>
+  organizations
+    .flatMap(({ users = [] }) => users)
+    .find(({ role, status, keys }) => role === "owner" && status !== "suspended" && keys?.[0])?.keys?.[0]?.key ?? null;

@@ -7,7 +7,6 @@ import { type Log, levels } from "../../kernel/log.ts";
 import { oneOf, textLike, textOf } from "../../kernel/validation.ts";
 import type { Seed } from "../seed.ts";
 import { apps } from "./apps.ts";
-import { audit } from "./audit.ts";
 import { codeHost, previewLifetime } from "./code-host.ts";
 import { dashboard } from "./dashboard.ts";
 import { deliveries } from "./deliveries.ts";
@@ -15,14 +14,12 @@ import { deployments } from "./deployments.ts";
 import { domains } from "./domains.ts";
 import { generations } from "./generations.ts";
 import { mail } from "./mail.ts";
-import { metrics } from "./metrics.ts";
-import { checkedText, limit, option, path, positive, withFunctions } from "./option-types.ts";
+import { checkedText, duration, group, limit, option, path, positive, withFunctions } from "./option-types.ts";
 import { basePathOf, corsOrigins, origin } from "./origins.ts";
 import { outbound, trustNetwork } from "./outbound.ts";
 import { assets, encryptionKey, keyFile, migrate } from "./postgres.ts";
 import { repositories } from "./repositories.ts";
 import { timers } from "./timers.ts";
-import { tracing } from "./tracing.ts";
 
 const host = textLike(255, /^[A-Za-z0-9.:[\]_-]+$/, "must be a host name or address");
 
@@ -145,12 +142,26 @@ export const optionsSchema = v.strictObject({
   generations,
   outbound,
   deliveries,
-  audit,
+  audit: group({
+    retention: option(duration, {
+      default: "365d",
+      help: "How long an entry of the audit log is stored.",
+      example: `"365d"`,
+    }),
+  }),
   codeHost,
   previewLifetime,
   repositories,
   mail,
-  metrics,
+  metrics: group({
+    key: option(
+      textLike(4096, /^(?!sk_live_)[\x21-\x7e]{16,}$/, "must be 16 to 4096 visible ASCII characters, and no API key"),
+      {
+        help: "The key with which a collector on another machine reads `/metrics` of the whole service: `Authorization: Bearer <key>`. Without it, the collector must be on this machine.",
+        example: '"metrics_demo_key_0001"',
+      },
+    ),
+  }),
   timers,
   transport: option(
     v.custom<Sink>((value) => typeof value === "function", "must be a function"),
@@ -167,7 +178,11 @@ export const optionsSchema = v.strictObject({
     help: "The receiver of log entries: an object with the functions `error`, `warn`, `info` and `debug`. Without it, the log goes to stderr.",
     example: "console",
   }),
-  tracing,
+  tracing: option(v.boolean(), {
+    default: false,
+    help: "Sends OpenTelemetry spans for requests, transactions, jobs, deliveries and builds to the tracer provider that the program has registered before the start. It needs the package `@opentelemetry/api`.",
+    flag: "tracing",
+  }),
   logLevel: option(oneOf(levels), {
     default: "error",
     help: "`silent`, `error`, `warn`, `info` or `debug`. The log goes to stderr.",
