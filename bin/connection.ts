@@ -7,8 +7,9 @@ import { type Client, ClientProblem, createClient } from "../lib/client.ts";
 import { didYouMean } from "../lib/kernel/text/did-you-mean.ts";
 import { readText } from "../lib/kernel/text/paths.ts";
 import { parseUrl } from "../lib/kernel/text/url.ts";
-import { fromEnvironment, requireKnown, UsageError } from "./arguments.ts";
-import { type Command, type Given, json, type Listing, option, parent } from "./define-command.ts";
+import { fromEnvironment, UsageError } from "./arguments.ts";
+import { type Given, json, option } from "./define-command.ts";
+import { note } from "./output.ts";
 
 /**
  * Options of commands that call a running service. None accepts a key, because all users of the machine can read
@@ -117,7 +118,7 @@ const sameOrigin = (a: string, b: string) => {
 export const baseOf = (url: string) => (/\/v\d+\/?$/.test(url) ? url : `${url.replace(/\/$/, "")}/v1`);
 
 function sayRetry({ message }: ClientProblem, wait_ms: number): void {
-  if (wait_ms >= 1_000) process.stderr.write(`svc-server: retrying in ${wait_ms / 1_000} s: ${message}\n`);
+  if (wait_ms >= 1_000) note(`retrying in ${wait_ms / 1_000} s: ${message}`);
 }
 
 export function clientOf({ url, apiKey, keySource }: Connection): Client {

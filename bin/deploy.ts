@@ -53,7 +53,7 @@ async function push(
     line(text) {
       if (!text.startsWith("remote:")) return;
       const said = text.slice("remote:".length).replace(/^ /, "").trimEnd();
-      // The first: the log follows it, in which an app may print anything.
+      // Only the first such line counts: the log follows it, and an app may print one too.
       deployment_id ??= /^Deployment (dep_[0-9A-Z]+): /.exec(said)?.[1];
       show(said);
     },

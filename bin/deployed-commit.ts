@@ -56,7 +56,7 @@ export async function commitOf(
     // One quoted path per line, because a path may contain a colon, a quote or a line break.
     writeFileSync(join(scratch, "objects/info/alternates"), `${quoted(view.objects)}\n`);
     const branch = (await there("symbolic-ref", "--quiet", "--short", "HEAD")) ?? usualBranch;
-    // Git reads the work of a submodule by the submodule's own settings.
+    // Changes in a submodule do not count: git would look for them with the submodule's own settings.
     const changes = await there("status", "--porcelain", "--untracked-files=normal", "--ignore-submodules=dirty");
     const note = changes ? "uncommitted changes are not deployed" : undefined;
     // A shallow clone, as in CI, cannot be pushed. Its files become a new commit.

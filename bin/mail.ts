@@ -15,7 +15,7 @@ import { type Control, controlOf, NoControl } from "./control-client.ts";
 import { databaseArgs, withAdmin } from "./database-admin.ts";
 import { keyFileArg } from "./database-settings.ts";
 import { command, type Given, optionalWord } from "./define-command.ts";
-import { say, sayResult } from "./output.ts";
+import { note, say, sayResult } from "./output.ts";
 import { configuration, listenArgs } from "./server-options.ts";
 
 const mailsOf = async (control: Control) => (await control<{ data: SentMail[] }>("GET mail")).data;
@@ -42,9 +42,7 @@ async function mailsOfEmulator(args: Given): Promise<readonly SentMail[] | undef
     return undefined;
   });
   if (mails && !isMissing(database))
-    process.stderr.write(
-      `svc-server: these are the mails of the emulator at ${url}; those of a database: --database ${database}\n`,
-    );
+    note(`these are the mails of the emulator at ${url}; those of a database: --database ${database}`);
   return mails;
 }
 

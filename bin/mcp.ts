@@ -2,6 +2,7 @@ import { version } from "../lib/kernel/version.ts";
 import { connectionArgs, connectionOf } from "./connection.ts";
 import { command } from "./define-command.ts";
 import { createTools } from "./mcp-tools.ts";
+import { note } from "./output.ts";
 import { exitOnSignal } from "./signals.ts";
 
 /** Loads the package. It is not a dependency, because few users need it. */
@@ -70,7 +71,7 @@ export const mcp = command(
         return server;
       },
       // Stdout carries the protocol, so errors go to stderr.
-      { transport, onerror: ({ message }) => void process.stderr.write(`svc-server: ${message}\n`) },
+      { transport, onerror: ({ message }) => note(message) },
     );
     await closed(transport);
     // The client stops the server by closing its stdin.

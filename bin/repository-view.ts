@@ -54,7 +54,7 @@ export async function viewRepository(git: Git, folder: string, to: string): Prom
       .filter((name) => parts.test(name))
       .map((name) => [name, join(from, name)] as const),
   );
-  // Git reads a link as a branch.
+  // Git would take a link for the name of a branch.
   for (const [name, path] of new Map(places))
     if (name === "HEAD") copyFileSync(path, join(to, name));
     else symlinkSync(path, join(to, name));

@@ -26,7 +26,7 @@ const addressesIn = (value: unknown): string[] =>
         name === "email" && typeof one === "string" ? [one] : addressesIn(one),
       );
 
-/** Removes what no file may hold. Secrets in fields of their own stay: the writer puts placeholders in their place. */
+/** Removes people and secrets. A field that is a secret as a whole stays: the writer puts a placeholder in its place. */
 function createCleaning(cleaner: Cleaner, people: People) {
   const clean = (value: unknown, name = ""): unknown => {
     if (Array.isArray(value)) return value.map((one) => clean(one, name));
@@ -154,7 +154,7 @@ export function testOf(recorder: Recorder, recorded: StepRecorder, keepsPeople: 
   return { text: recordedTest(recording, form), left };
 }
 
-/** Whether the first owner of a new service could not make all calls. */
+/** Whether the calls need more than the first owner of a new service. */
 function needsSeed(steps: readonly Step[], known: readonly string[]): boolean {
   return (
     new Set(steps.map(({ actor }) => actor.user_id)).size > 1 ||
@@ -163,7 +163,7 @@ function needsSeed(steps: readonly Step[], known: readonly string[]): boolean {
   );
 }
 
-/** How the records of the steps ended, as far as the recording saw it and a test sees the same. */
+/** The last states of the records in the steps, if the recording saw them and a test sees them too. */
 function endsOf({ steps, sights, seen }: StepRecorder): Recording["ends"] {
   const ids = new Set(
     steps.flatMap(({ call, answer }) => [

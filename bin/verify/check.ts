@@ -1,4 +1,3 @@
-/** A response of any content. */
 export interface Answer {
   /** `GET /projects?per_page=1` */
   readonly line: string;
@@ -42,7 +41,7 @@ export interface Probe {
   readonly last: Answer | undefined;
 }
 
-/** What an identifier of nothing has after its prefix. */
+/** The part after the prefix, for identifiers that do not exist. */
 export const unknownId = "0".repeat(26);
 
 /** The server behaves differently from a sentence. `answer` is the response that shows it, if there is one. */

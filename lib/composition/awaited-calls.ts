@@ -1,4 +1,4 @@
-/** Finds calls that a test forgot to await: what comes next would see a service that is half way. */
+/** Finds calls that a test forgot to await: the next call would see their work half done. */
 export function createAwaitedCalls() {
   const open = new Set<{ readonly name: string; isTaken: boolean }>();
   let forgotten: string | undefined;

@@ -32,15 +32,6 @@ const prefix = "/hooks/code-host";
 const unauthorized = () =>
   new Problem("unauthorized", "sign the push with the integration's secret: X-Hub-Signature-256 or X-Gitlab-Token");
 
-/** Parses a large body only when it is its organization's turn, because parsing blocks all other requests. */
-const inTurns = ({ waitForTurn, work }: FairShares) =>
-  async function readInTurn<T>(request: RequestContext, budget: string, bytes: Buffer, read: () => T): Promise<T> {
-    if (!request.incoming || bytes.length <= largeBody) return read();
-    const turn = waitForTurn(budget, () => cancellationOf(request, undefined, () => () => {}));
-    if (turn !== undefined) await turn;
-    return work(budget, read);
-  };
-
 /**
  * The routes that code hosts post to: a path for each integration, and one for the connected app
  * (schema/webhooks.md#hooks-of-a-code-host). A request counts toward its address's rate limit before its body is read,
@@ -48,16 +39,9 @@ const inTurns = ({ waitForTurn, work }: FairShares) =>
  */
 export function hookRoutes(ports: Ports): Route[] {
   const { authenticator, pushes, writer, secret, mode, audit, behindProxy, fairShares } = ports;
-  const readInTurn = inTurns(fairShares);
-  const recorderOf =
-    ({ incoming, auditId }: RequestContext): RecordChange =>
-    (tx, change) => {
-      const address = incoming && wholeAddress(incoming, behindProxy);
-      return audit.record(tx, { ...change, via: "hook", address, request_id: auditId() });
-    };
   const answer = async (request: RequestContext) => {
-    const { params, header } = request;
-    const { id } = params;
+    const { header, incoming, auditId } = request;
+    const { id } = request.params;
     const integration = id === undefined ? undefined : await pushes.target(id);
     if (id !== undefined && !integration) throw notFound("integration");
     const bytes = await readBody(request, maxHookBody);
@@ -68,13 +52,19 @@ export function hookRoutes(ports: Ports): Route[] {
       const body = parseBody(bytes, true);
       return pushOf(event, body) ?? requestOf(event, body);
     };
-    const hook = await readInTurn(request, `${integration?.organization_id ?? request.address()} hooks`, bytes, read);
+    // A large body is parsed only in its organization's turn, because parsing blocks all other requests.
+    const isLarge = incoming !== undefined && bytes.length > largeBody;
+    const budget = `${integration?.organization_id ?? request.address()} hooks`;
+    if (isLarge) await fairShares.waitForTurn(budget, () => cancellationOf(request, undefined, () => () => {}));
+    const hook = isLarge ? fairShares.work(budget, read) : read();
     if (!hook) return writer.list([], request.id);
     const delivery = header("x-github-delivery") ?? header("x-gitea-delivery") ?? header("x-gitlab-event-uuid");
     const byApp = expected !== undefined && integration?.secret === undefined;
-    const origin = { id, delivery, signed: expected !== undefined, byApp, recordChange: recorderOf(request) };
-    const made = await pushes.receive(hook, origin);
-    return writer.list(made, request.id, 202);
+    const address = incoming && wholeAddress(incoming, behindProxy);
+    const recordChange: RecordChange = (tx, change) =>
+      audit.record(tx, { ...change, via: "hook", address, request_id: auditId() });
+    const origin = { id, delivery, signed: expected !== undefined, byApp, recordChange };
+    return writer.list(await pushes.receive(hook, origin), request.id, 202);
   };
   const post = { method: "POST", name: unnamed, access: authenticator.byAddress, answer } as const;
   return withOtherMethods(
