@@ -2,6 +2,7 @@ import type { ArgsDef } from "citty";
 import { allOptions, type OptionInfo, variableOf } from "../lib/config/parse-options.ts";
 import { maxLevels } from "../lib/kernel/limits.ts";
 import { isTooDeep } from "../lib/kernel/size-limits.ts";
+import { didYouMean } from "../lib/kernel/text/did-you-mean.ts";
 import { pathOf, readText } from "../lib/kernel/text/paths.ts";
 import { packageFile } from "../lib/kernel/version.ts";
 import { databaseRule, isOtherUrl, isPostgres, withoutPassword } from "../lib/store/database-url.ts";

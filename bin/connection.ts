@@ -7,8 +7,8 @@ import { type Client, ClientProblem, createClient } from "../lib/client.ts";
 import { didYouMean } from "../lib/kernel/text/did-you-mean.ts";
 import { readText } from "../lib/kernel/text/paths.ts";
 import { parseUrl } from "../lib/kernel/text/url.ts";
-import { fromEnvironment, UsageError } from "./arguments.ts";
-import { type Given, json, option } from "./define-command.ts";
+import { fromEnvironment, requireKnown, UsageError } from "./arguments.ts";
+import { type Command, type Given, json, type Listing, option, parent } from "./define-command.ts";
 import { note } from "./output.ts";
 
 /**

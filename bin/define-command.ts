@@ -11,7 +11,7 @@ export const flag = (description: string) => ({ type: "boolean", description }) 
 export const word = (description: string) => ({ type: "positional", description }) as const;
 export const optionalWord = (description: string) => ({ type: "positional", description, required: false }) as const;
 
-export const json = { json: flag("Print JSON, for programs.") };
+export const json: ArgsDef = { json: flag("Print JSON, for programs.") };
 
 /** A command in the help of the command above it. */
 export interface Listed {
@@ -37,19 +37,13 @@ export interface Command extends Omit<CommandDef, "meta" | "args"> {
   readonly list?: Listing;
 }
 
-/** With `anyWords`, the command accepts any number of words. */
+/** Refuses unknown options and surplus words. With `anyWords`, the command accepts any number of words. */
 export const command = (
   name: string,
   more: string,
   args: ArgsDef,
   run: (args: Given) => void | Promise<void>,
   { anyWords = false } = {},
-): Command => ({ more, args, run, parse: (words) => parseWords(words, args, anyWords) });
-
-export const parent = (
-  more: string,
-  list: Listing,
-  usual: Pick<Command, "usual" | "args"> = { args: {} },
 ): Command => ({
   meta: { name, description: more },
   args,

@@ -41,8 +41,8 @@ export function mainHelp(): string {
   ].join("\n");
 }
 
-function argumentRows(args: Args, isPositional: boolean): Row[] {
-  return Object.entries(args).flatMap(([name, { type, description, valueHint }]): Row[] => {
+function argumentRows(args: ArgsDef, isPositional: boolean): Row[] {
+  return Object.entries(args).flatMap(([name, { type, description = "", valueHint }]): Row[] => {
     if ((type === "positional") !== isPositional) return [];
     if (isPositional) return [[name.toUpperCase(), description]];
     return [[`--${name}${type === "string" ? `=${valueHint ?? "VALUE"}` : ""}`, description]];

@@ -60,21 +60,9 @@ async function unknownCommand(words: readonly string[]): Promise<UsageError> {
 }
 
 const isUsage = (error: unknown) =>
-  error instanceof UsageError || ["BadOptions", "BadSeed"].includes((error as Error).name);
-
-async function runCommand(words: readonly string[]): Promise<void> {
-  const { command, path } = await findCommand(words);
-  const next = words[path.length] ?? "-";
-  const usual = next.startsWith("-") ? await findIn(command.list ?? {}, command.usual ?? "") : undefined;
-  const { args, parse, run } = usual?.command ?? command;
-  if (!parse || !run) throw await unknownCommand(words);
-  const given = parse(words.slice(path.length));
-  const missing = Object.entries(args).find(
-    ([name, { type, isOptional }]) => type === "positional" && !isOptional && given[name] === undefined,
-  );
-  if (missing) throw new UsageError(`${path.join(" ")} needs the argument ${missing[0].toUpperCase()}`);
-  await run(given);
-}
+  error instanceof UsageError ||
+  ["BadOptions", "BadSeed"].includes((error as Error).name) ||
+  /^E(ARG|_)/.test(String((error as { code?: unknown }).code ?? ""));
 
 /** Runs a command and resolves when it has ended. */
 export async function run(given: readonly string[]): Promise<EndedWith["outcome"]> {

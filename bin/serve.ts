@@ -12,7 +12,7 @@ import { fromEnvironment, optionArgs, parseSwitch, UsageError } from "./argument
 import { banner } from "./banner.ts";
 import { command, flag } from "./define-command.ts";
 import { hasColor, say, saySecret } from "./output.ts";
-import { type Configuration, configuration, listenArgs, type Mode, optionArgs } from "./server-options.ts";
+import { type Configuration, configuration, listenArgs, type Mode } from "./server-options.ts";
 import { stopAsked } from "./signals.ts";
 
 const serverArgs: ArgsDef = {

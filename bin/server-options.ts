@@ -20,19 +20,6 @@ const defaults = {
 
 export type Mode = keyof typeof defaults;
 
-const defaultOfStart = / The default of `svc-server start` is `[^`]+`\./;
-
-export const optionArgs = (mode: "dev" | "start"): Args =>
-  Object.fromEntries(
-    allOptions.flatMap(({ flag, help, value: valueHint, mode: only = mode, format }): [string, Arg][] => {
-      if (flag === undefined || only !== mode) return [];
-      // The help text also serves tables that name each option's mode. The command already implies it.
-      const description = help.replace(" (`dev`)", "").replace(mode === "dev" ? defaultOfStart : "", "");
-      if (valueHint === undefined) return [[flag, { type: "boolean", description }]];
-      return [[flag, { type: "string", description, valueHint, isList: format === "list" }]];
-    }),
-  );
-
 export interface Configuration {
   readonly options: Options;
   readonly port: number;

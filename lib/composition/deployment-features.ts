@@ -24,11 +24,8 @@ import type { CodeHost } from "../platform/code-host/code-host.ts";
 import type { Foundation } from "./open-store.ts";
 import type { RuntimePorts } from "./runtimes.ts";
 
-export interface FeatureCore extends Foundation {
-  readonly feed: ChangeFeed;
-  readonly waiting: Waiting;
-  readonly bus: Bus;
-  readonly queue: Queue;
+/** What the features share. */
+export interface FeatureCore extends Foundation, Pick<Core, "feed" | "waiting" | "bus" | "queue" | "origin"> {
   readonly projectName: ProjectName;
   readonly outbound: Outbound;
 }

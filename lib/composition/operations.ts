@@ -36,6 +36,7 @@ const all = [
 ];
 
 type Intersection<U> = (U extends unknown ? (one: U) => void : never) extends (all: infer I) => void ? I : never;
-export type Services = Intersection<Parameters<EveryOperation["run"]>[1]>;
+/** The services that the operations need, all together. */
+export type Services = Intersection<Parameters<(typeof all)[number]["run"]>[1]>;
 
 export const operations: readonly Operation<Services>[] = all;

@@ -62,7 +62,7 @@ function driverOf(
     limits: { timeout_ms: buildTimeout, memory_bytes: buildMemory, disk_bytes: buildDisk },
   };
   const network = strict ? closedOutbound : createOutbound({ mode, allow: outbound.allow });
-  const drivers = runtime.map((name) =>
+  const kinds = runtime.map((name) =>
     name === "engine"
       ? createEngineRuntime(folder, { registries, outbound: network, isLasting, ...common })
       : createProcessRuntime(folder, {
@@ -74,5 +74,5 @@ function driverOf(
           ...common,
         }),
   );
-  return createRuntimeList(drivers);
+  return createRuntimeDriver(kinds);
 }

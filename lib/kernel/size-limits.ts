@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { maxLevels } from "./limits.ts";
+import { isObject } from "./text/json.ts";
 import { documentedAs } from "./validation.ts";
 
 const itemsOf = (given: unknown): number => (Array.isArray(given) ? given.length : 0);

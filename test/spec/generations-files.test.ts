@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "../helpers/fast-check.ts";
 import { rangeOf } from "../../lib/kernel/text/file-request.ts";
+import fc from "../helpers/fast-check.ts";
 import { finishedGeneration, sharedPainter, small } from "../helpers/painter.ts";
 import { expect, type World, world } from "../helpers/test-service.ts";
 

@@ -1,7 +1,7 @@
 import { isoOf } from "../../kernel/clock.ts";
 import { type Outcome, snoozeUntil } from "../../kernel/job.ts";
 import { maxVariables } from "../../kernel/limits.ts";
-import { type Log, reasonOf } from "../../kernel/log.ts";
+import { reasonOf } from "../../kernel/log.ts";
 import { codeHostHook } from "../../kernel/maker.ts";
 import { milliseconds } from "../../kernel/text/duration.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";

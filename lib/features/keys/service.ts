@@ -1,7 +1,6 @@
 import type * as v from "valibot";
 import { parseInstant } from "../../kernel/clock.ts";
 import { invalid, notFound, orNotFound, Problem } from "../../kernel/errors.ts";
-import type { Ids } from "../../kernel/ids.ts";
 import { maxKeys } from "../../kernel/limits.ts";
 import type { Caller } from "../../kernel/operation.ts";
 import { mapLong, type PageQuery, paginateLong } from "../../kernel/page.ts";
@@ -29,12 +28,7 @@ export interface NewKey {
   readonly shared_windows?: string | null;
 }
 
-interface Ports {
-  readonly store: Store;
-  readonly feed: ChangeFeed;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly random: Random;
+interface Ports extends Pick<Core, "store" | "feed" | "clock" | "ids" | "random"> {
   /** Option `rateLimit`, for keys without a limit of their own. */
   readonly rateLimit: number;
   /** Ends everything else that was created with the revoked keys. */

@@ -62,12 +62,6 @@ const listed = v.pipe(
 
 export type ContainerState = { readonly hostPort: number | undefined } & v.InferOutput<typeof state>["State"];
 
-export interface Listed {
-  readonly id: string;
-  readonly isRunning: boolean;
-  readonly labels: Readonly<Record<string, string>>;
-}
-
 /** The open files of a process. All of them are closed when a container is killed. */
 const openFiles = 1024;
 /** What Docker hides by itself, which this list replaces, and files that hold up the end of a process. */

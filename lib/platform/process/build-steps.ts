@@ -11,7 +11,7 @@ import { onAbort } from "../runtime/pause.ts";
 import { createAdviceReader, type createEngineReader } from "./build-advice.ts";
 import { installCommand, lackIn, lacking, notFoundIn } from "./missing-programs.ts";
 import { deniedIn, notExecutable, programFault } from "./program-faults.ts";
-import type { Box, Sandbox } from "./sandbox.ts";
+import { type Box, outputOf, type Sandbox } from "./sandbox.ts";
 import { watchSilence } from "./silence.ts";
 
 export interface Step {

@@ -43,10 +43,19 @@ export interface Sandbox {
   readonly layerOf: ((child: Child) => () => boolean) | undefined;
 }
 
-/**
- * The open files of a process. A bundler opens a thousand at once. All files of a box are closed when it is killed, so
- * the number bounds the work that is left then.
- */
+const maxPrinted = 64 * 1024;
+
+/** Runs a command to its end; returns its exit code and what it printed. */
+export async function outputOf(start: (take: TakeOutput) => Child): Promise<{ code: number | null; text: string }> {
+  let text = "";
+  const child = start((chunk) => {
+    if (text.length < maxPrinted) text += chunk;
+    return 0;
+  });
+  return { code: (await child.ended).code, text };
+}
+
+/** A bundler opens a thousand files at once. All files of a box are closed when it is killed, which takes time. */
 const openFiles = { build: 2048, app: 1024 } as const;
 const maxFile = 1024 ** 3;
 const temporaryBytes = 256 * 1024 ** 2;

@@ -1,9 +1,6 @@
 import type { LogLine } from "../../drivers/deployment/contract.ts";
-import { systemTimer } from "../../kernel/clock.ts";
 import { maxAppLines } from "../../kernel/limits.ts";
 
-const batch_ms = 100;
-const perBatch = 1_000;
 const shown = 20;
 
 /** The output of an app. It is kept until a listener exists. */
@@ -18,7 +15,6 @@ export function createOutput() {
       waiting.push(line);
       // Dropped in bulk, because removing one line from the front moves all others.
       if (waiting.length > 2 * maxAppLines) waiting = waiting.slice(-maxAppLines);
-      schedule();
     },
     /** Passes on the lines, the earlier ones at once: they are in the log as soon as the release is live. */
     listen(given: (lines: LogLine[]) => void): void {

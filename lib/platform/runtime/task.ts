@@ -21,7 +21,7 @@ const batch_ms = 100;
 /** A step answers at least this often, so its job never holds a lease for long. */
 const maxStep_ms = 5_000;
 /** A deployment stores no more than this, so further build output is not even read. */
-const most = { lines: deploymentLog.entries + 1, bytes: deploymentLog.bytes } as const;
+const max = { lines: deploymentLog.entries + 1, bytes: deploymentLog.bytes } as const;
 
 /** Background work whose progress the service polls. */
 export type Task = ReturnType<typeof createTask>;
@@ -35,9 +35,9 @@ export function createTask(work: (run: Run) => Promise<End>) {
   let fault: { readonly error: unknown } | undefined;
   let commit: string | undefined;
   let wakeUp = () => {};
-  const isFull = () => logged >= maxLines || bytes > maxBytes;
+  const isFull = () => logged >= max.lines || bytes > max.bytes;
   const log = (line: LogLine) => {
-    if (logged >= most.lines || bytes > most.bytes) return;
+    if (isFull()) return;
     logged += 1;
     bytes += line.message.length;
     lines.push(line);
@@ -67,8 +67,6 @@ export function createTask(work: (run: Run) => Promise<End>) {
       };
     });
   return {
-    /** Whether the log is full. */
-    isFull: () => logged >= most.lines || bytes > most.bytes,
     /** Returns the progress since the last call, once there is any. Rejects on an unexpected error. */
     async progress(): Promise<Progress> {
       if (!hasEnded() && lines.length === 0) await news(maxStep_ms);
