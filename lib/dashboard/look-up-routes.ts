@@ -1,13 +1,12 @@
-import * as v from "valibot";
 import type { DeploymentsService } from "../features/deployments/service.ts";
 import type { MailsService } from "../features/mails/service.ts";
-import type { RecentRequests } from "../http/recent-requests.ts";
+import { type RecentRequests, recentFilter } from "../http/recent-requests.ts";
 import { queryOf } from "../http/request-context.ts";
 import { type Route, unnamed } from "../http/route.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
 import type { Caller } from "../kernel/operation.ts";
 import { inScope, rolesFor } from "../kernel/roles.ts";
-import { check, oneOf, record, text } from "../kernel/validation.ts";
+import { check, record, text } from "../kernel/validation.ts";
 import type { DashboardAccess } from "./access.ts";
 import { writerOf } from "./dashboard-routes.ts";
 import { ofMail } from "./page-headers.ts";
@@ -20,14 +19,6 @@ interface Ports {
   readonly access: DashboardAccess;
   readonly now: () => string;
 }
-
-const filter = record({
-  search: v.optional(text()),
-  method: v.optional(text()),
-  status: v.optional(oneOf(["2", "3", "4", "5", "error"])),
-  key_id: v.optional(text()),
-  before: v.optional(v.pipe(text(), v.regex(/^\d{1,15}$/, "must be a number"), v.transform(Number))),
-});
 
 const maxSources = 100;
 const sourcesQuery = record({ ids: text() });
@@ -62,7 +53,7 @@ export function lookUpRoutes({ requests, deployments, mails, access, now }: Port
   });
   return [
     row(path, refuseOthers, (request, { caller }) =>
-      writer.object(200, requests.list(caller.organization_id, check(filter, queryOf(request))), request.id),
+      writer.object(200, requests.list(caller.organization_id, check(recentFilter, queryOf(request))), request.id),
     ),
     row(`${path}/{number}`, refuseOthers, ({ id, params }, { caller }) => {
       const kept = requests.find(caller.organization_id, Number(params["number"]));

@@ -1,6 +1,8 @@
+import * as v from "valibot";
 import { monotonicNow } from "../kernel/node/system.ts";
 import { redact, redactBody, redactQuery } from "../kernel/secrets/secret-redaction.ts";
 import { milliseconds } from "../kernel/text/duration.ts";
+import { oneOf, record, text } from "../kernel/validation.ts";
 import type { Outcome } from "./handler.ts";
 import type { RequestContext } from "./request-context.ts";
 
@@ -29,15 +31,17 @@ export interface RecentBody {
   readonly is_cut: boolean;
 }
 
-export interface RecentFilter {
-  readonly search?: string | undefined;
-  readonly method?: string | undefined;
+/** The query of people who look for requests. */
+export const recentFilter = record({
+  search: v.optional(text()),
+  method: v.optional(text()),
   /** The first digit of the status; `error` is every status from 400, and a connection that broke off. */
-  readonly status?: string | undefined;
-  readonly key_id?: string | undefined;
+  status: v.optional(oneOf(["2", "3", "4", "5", "error"])),
+  key_id: v.optional(text()),
   /** Only requests with a smaller number. */
-  readonly before?: number | undefined;
-}
+  before: v.optional(v.pipe(text(), v.regex(/^\d{1,15}$/, "must be a number"), v.transform(Number))),
+});
+type RecentFilter = v.InferOutput<typeof recentFilter>;
 
 interface Kept extends RecentRequest {
   readonly seen: number;

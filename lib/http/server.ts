@@ -1,5 +1,12 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+  STATUS_CODES,
+} from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { systemTimer } from "../kernel/clock.ts";
@@ -24,20 +31,17 @@ export type Handler = (request: IncomingMessage, response: ServerResponse) => un
 export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => unknown;
 
 /** Timeouts for a client's request, in milliseconds. Node answers 408 and closes the connection. */
-export interface RequestTimeouts {
-  /** For the headers, from the start of the connection or from the first byte of the request. Default: 10 s. */
-  readonly headersTimeout: number;
-  /** For the whole request, from the same moment, even if the service reads its body late. Default: 30 s. */
-  readonly requestTimeout: number;
-  /** How often Node checks for late requests. Default: 1 s. */
-  readonly connectionsCheckingInterval: number;
-  /** How long a connection may wait for its next request before it is closed. Default: 65 s. */
-  readonly keepAliveTimeout?: number;
-}
+export type RequestTimeouts = Pick<
+  ServerOptions,
+  "headersTimeout" | "requestTimeout" | "connectionsCheckingInterval" | "keepAliveTimeout"
+>;
 
 const usualTimeouts: RequestTimeouts = {
+  /** From the start of the connection or from the first byte of the request. */
   headersTimeout: 10_000,
+  /** For the whole request, from the same moment, even if the service reads its body late. */
   requestTimeout: 30_000,
+  /** How often Node checks for late requests. */
   connectionsCheckingInterval: 1_000,
 };
 

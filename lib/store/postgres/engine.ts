@@ -41,14 +41,8 @@ const reading = (runner: Runner): Runner => {
   return { query: (query) => send(query, 0) };
 };
 
-/** An engine, and the state that its process shares with other processes. */
-export interface PostgresEngine {
-  readonly engine: Engine;
-  readonly cluster: Cluster;
-}
-
 /** READ COMMITTED. As on SQLite, transactions of one organization run one by one, across all processes. */
-export async function createPostgresEngine(driver: Driver, url: string, link: Link): Promise<PostgresEngine> {
+export async function createPostgresEngine(driver: Driver, url: string, link: Link) {
   const statements = createStatements();
   const poolOf = (use: "reads" | "counters", max: number) =>
     createPool(driver, connectionConfig(url, `svc-server ${link.name}`, use), max);
