@@ -51,10 +51,7 @@ const siteOf = (request: RequestContext) => /^(?:[\da-f]+:){2}[\da-f]+(?=:)/.exe
 /** The requests of a /48 network without a valid key, in limits of an address. */
 const limitsOfSite = 4;
 
-/**
- * One text for all reasons, so that it reveals nothing about a key. A preflight has no key; it gets here only if `cors`
- * does not allow its origin.
- */
+/** One text for all reasons, to reveal nothing about a key. A preflight gets here if `cors` forbids its origin. */
 const unauthorized = (request?: RequestContext) => {
   const isPreflight = request?.method === "OPTIONS" && request.header("access-control-request-method") !== undefined;
   const origin = isPreflight ? request.header("origin") : undefined;

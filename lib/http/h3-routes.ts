@@ -55,10 +55,7 @@ export function createH3Routes(ports: RoutePorts, leave: (run: () => void) => vo
   };
 }
 
-/**
- * srvx parses the Host to normalize a path, and throws for `127.0.0.1:99999`. Any host will do here: only path and
- * query of the URL are used, and the handler checks the Host.
- */
+/** srvx throws for a Host such as `127.0.0.1:99999`. Any will do: only path and query of the URL are used. */
 function nodeRequest(req: IncomingMessage, res: ServerResponse): Request {
   const request: Request & { _url?: URL } = new NodeRequest({ req, res });
   try {

@@ -63,10 +63,7 @@ function obstacle({ incoming, header }: RequestContext, trusted: Networks): stri
     : "this request has another Host; send it to 127.0.0.1 or localhost";
 }
 
-/**
- * Whether a page of another origin than `own` sends a request. Browsers send `Origin` with all but some requests to
- * read, and `Sec-Fetch-Site` with those too.
- */
+/** Whether a page of another origin than `own` asks. Some reads lack `Origin`, but have `Sec-Fetch-Site`. */
 export function isForeign({ header }: RequestContext, own: string): boolean {
   const origin = header("origin");
   const site = header("sec-fetch-site") ?? "none";

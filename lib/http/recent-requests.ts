@@ -64,10 +64,7 @@ const anId = /^[a-z]+_[0-9A-Za-z]+$/;
 /** Longer paths and queries are cut: each request is read with several expressions, and thousands are kept. */
 const maxPath = 1_000;
 
-/**
- * A copy, because a part of a text or a buffer keeps all of it in memory. A long body loses its secrets before it is
- * cut, because a cut body is not JSON.
- */
+/** A copy: a part of a buffer keeps all of it. A long body loses its secrets before it is cut, while it is JSON. */
 function bodyOf(whole: Uint8Array | string | null | undefined): RecentBody | null {
   if (whole === null || whole === undefined || whole.length === 0) return null;
   const bytes = Buffer.from(whole as string);

@@ -5,10 +5,7 @@ import { parseUrl } from "../kernel/text/url.ts";
 /** Whether this is a PostgreSQL URL, not a file path. */
 export const isPostgres = (database: string): boolean => /^postgres(ql)?:/.test(database);
 
-/**
- * Other URLs are refused. As a path, such a URL would become a folder name that contains the password. `sqlite://` is
- * relative to some tools and absolute to others.
- */
+/** Other URLs are refused: as paths, they would name folders with a password. `sqlite://` is ambiguous. */
 export const databaseRule = "must be the path of a file, or a URL that begins with postgres://";
 export const isOtherUrl = (database: string): boolean =>
   /^(\w[\w+.-]*:\/\/|(file|sqlite3?):)/i.test(database) && !isPostgres(database);

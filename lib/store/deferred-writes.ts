@@ -4,10 +4,7 @@ import { type Log, reasonOf } from "../kernel/log.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "./store.ts";
 
-/**
- * Writes that may be late, such as rate counters and the last use of a key, so that reads need no commit. One
- * transaction a second writes them all. A crash loses at most the last second.
- */
+/** Writes that may be late, so that reads need no commit: one transaction a second. A crash loses the last second. */
 export function createDeferredWrites(ports: {
   readonly store: Store;
   readonly log: Log;

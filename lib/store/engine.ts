@@ -11,10 +11,7 @@ export interface Statement {
   first(parameters: readonly unknown[]): Promise<unknown>;
   /** Runs a write and returns the number of changed rows. */
   run(parameters: readonly unknown[]): Promise<number>;
-  /**
-   * Queues a write. In a PostgreSQL transaction this does not wait for the result: an error surfaces at the next
-   * awaited statement or at the commit.
-   */
+  /** Queues a write. On PostgreSQL, its error surfaces at the next awaited statement or at the commit. */
   send(parameters: readonly unknown[]): Promise<unknown>;
 }
 

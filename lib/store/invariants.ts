@@ -133,10 +133,7 @@ const generationRules: Readonly<Record<string, string>> = {
     group by 1, 2, 3 having sum(generations) <> 0 or sum(cost_micros) <> 0`,
 };
 
-/**
- * The rules of the store. They hold after every commit, even if the process that wrote it was killed. Each query
- * returns the rows that break its rule, in linear time.
- */
+/** The rules of the store, which hold after every commit. Each query returns the rows that break its rule. */
 export const invariants: Readonly<Record<string, string>> = {
   ...deploymentRules,
   ...deliveryRules,

@@ -29,10 +29,7 @@ export interface List<T extends Table> {
   readonly optional?: readonly Column<T>[];
   /** Those of `columns` that hold JSON. */
   readonly json?: readonly Column<T>[];
-  /**
-   * One of `columns`, whose text may be long. A row has an empty text if it has more than 8 KiB: 101 rows of 1 MB are
-   * too much to read at once.
-   */
+  /** One of `columns`. A text over 8 KiB is left empty: 101 rows of 1 MB are too much to read at once. */
   readonly long?: Column<T>;
   /** Excludes rows whose column value is in a subquery, which is usually empty. */
   readonly exclude?: { readonly column: Column<T>; readonly in: RawBuilder<unknown> };
@@ -56,10 +53,7 @@ export const batchSize = { reading: 1_000, counting: 2_000 };
 /** In bytes. Neither engine reads a text to learn its length. */
 const longText = 8192;
 
-/**
- * The statements of a list. Each `0` is a bound parameter. Limits are literals, because SQLite prepares a statement
- * with a bound LIMIT again at each execution.
- */
+/** The statements of a list. `0` is a bound parameter. Limits are literals: SQLite prepares a bound one each time. */
 export function sqlBuilder<T extends Table>(
   { table, key: keyColumn, order = "desc", columns, optional = [], json: jsonColumns = [], long, exclude }: List<T>,
   jsonOf: Engine["jsonOf"],
@@ -81,10 +75,7 @@ export function sqlBuilder<T extends Table>(
     of.map((name, i) => sql`${sql.ref(name)} = ${i === 0 ? first : sql`${0}`}`);
   const notExcluded = exclude ? [sql`${sql.ref(exclude.column)} not in (${exclude.in})`] : [];
 
-  /**
-   * The first parameter, or null while any row is excluded: the index then finds nothing, and the query ends at once. A
-   * condition would be evaluated for each row.
-   */
+  /** The first parameter, or null while any row is excluded: then the index finds nothing, and the query ends. */
   const unlessExcluded = exclude ? sql`(select ${0} where not exists (${exclude.in}))` : sql`${0}`;
 
   const from = ({ indexed }: Scan, after: After, first?: RawBuilder<unknown>) => {

@@ -112,10 +112,7 @@ export function checkApplied(
 const definition =
   /^(?:CREATE (?:UNIQUE )?(?:TABLE|INDEX) (?<made>\w+)|DROP (?:TABLE|INDEX) (?<dropped>\w+)|ALTER TABLE (?<from>\w+) RENAME TO (?<to>\w+))/gm;
 
-/**
- * The tables and indexes that exist after these migrations. Parsed from their SQL, because migrating a database to find
- * out would delay each start.
- */
+/** The tables and indexes after these migrations, parsed from their SQL: migrating would delay each start. */
 export function namesAfter(files: readonly Migration[]): string[] {
   const names = new Set<string>();
   for (const { sql } of files) {

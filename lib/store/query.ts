@@ -84,10 +84,7 @@ export interface Queries {
   ): (args: Pick<Row<T>, By | Set>) => Promise<Row<T> | undefined>;
   /** A write that returns the number of changed rows. */
   change<P>(build: Build<P, unknown>): (args: P) => Promise<number>;
-  /**
-   * Queues a write; errors surface at the next awaited statement or at the commit. So on PostgreSQL, a POST of a
-   * deployment waits once for its writes and the commit.
-   */
+  /** Queues a write; its error surfaces at the next awaited statement or at the commit. */
   pipelined<P>(build: Build<P, unknown>): (args: P) => Promise<unknown>;
   /** Counts rows up to 10,000, because counting blocks the event loop. */
   count<P>(build: Rows<P>): (args: P) => Promise<number>;

@@ -13,10 +13,7 @@ const video = v.object({
 
 const text = (value: unknown) => (typeof value === "string" ? value : null);
 
-/**
- * Images and films from OpenRouter. An image comes in the response to the request. A film is a job; OpenRouter offers
- * no way to cancel it, so it is always paid for. Both report their cost.
- */
+/** Images and films of OpenRouter. An image comes in the response. A film is a job that cannot be cancelled. */
 export function openrouter(options: OpenaiOptions, outbound: BackendNetwork): GenerationDriver {
   const protocol = {
     order({ model: id, kind, prompt, inputs, seed, format, duration_ms }: GenerationWork) {

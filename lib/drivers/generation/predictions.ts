@@ -25,10 +25,7 @@ function fileOf(output: unknown): string | undefined {
     .find((one) => one !== undefined && /^(https?:\/\/|data:)\S+$/.test(one));
 }
 
-/**
- * Models behind Replicate's predictions API. A Cog container returns the finished prediction in its response, and 409
- * while it works on another one.
- */
+/** Replicate's predictions API. A Cog container answers with the finished prediction, or 409 while it is busy. */
 export function predictions(options: OpenaiOptions, outbound: BackendNetwork): GenerationDriver {
   const protocol = {
     order({ model, inputs }: { model: string; inputs: Readonly<Record<string, unknown>> }) {

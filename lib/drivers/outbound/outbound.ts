@@ -58,10 +58,7 @@ export interface Outbound {
   send(request: OutboundRequest): Promise<Sent>;
   /** Never rejects. */
   callBackend(request: BackendRequest): Promise<BackendResponse>;
-  /**
-   * The rule that this URL breaks; undefined if it is allowed. A name that does not resolve is allowed, because every
-   * attempt looks it up again.
-   */
+  /** The rule that this URL breaks; undefined if none. A name need not resolve: every attempt looks it up again. */
   checkUrl(url: string): Promise<string | undefined>;
   /** Cancels the requests in flight and closes all connections. */
   close(): Promise<void>;

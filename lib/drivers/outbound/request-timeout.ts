@@ -8,10 +8,7 @@ export const requestTimeout_ms = milliseconds("10s");
 
 export const timeoutError = (ms: number) => `timeout after ${ms % 1000 === 0 ? `${ms / 1000} s` : `${ms} ms`}`;
 
-/**
- * A machine timer runs for a minute at most. If the process was paused, the response may arrive before the timer fires,
- * so it is read first.
- */
+/** A timer beyond a minute too. After a pause of the process, a response that has arrived is read first. */
 function longTimer(wait: number, run: () => void): () => void {
   let cancel = systemTimer(wait, () => {
     if (wait <= 60_000) void yieldToEventLoop().then(run);

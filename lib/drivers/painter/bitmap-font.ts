@@ -55,10 +55,7 @@ const glyphs = new Map(
 export const glyphOf = (character: string): readonly string[] =>
   character === " " ? [] : (glyphs.get(character) ?? glyphs.get("\ufffd") ?? []);
 
-/**
- * Breaks a text into lines of at most `columns` characters, in capitals without accents. Text beyond `rows` lines is
- * cut and ends in two dots.
- */
+/** Breaks a text into lines of `columns` characters, in capitals without accents. A cut text ends in two dots. */
 export function linesOf(text: string, columns: number, rows: number): string[] {
   const lines: string[] = [];
   const plain = text.normalize("NFD").replace(/\p{M}/gu, "").toUpperCase();

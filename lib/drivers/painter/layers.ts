@@ -26,10 +26,7 @@ export interface Layer {
   shade(out: Float32Array, x: number, deep: number, light: SceneLight): void;
 }
 
-/**
- * Paints layers, the farthest first. Each reaches from its edge down to the edge of the next, or to the row `bottom`.
- * `shift` is the camera's pan in units.
- */
+/** Paints layers, the farthest first, down to the edge of the next or to the row `bottom`. `shift` pans, in units. */
 export function paintLayers(
   canvas: Canvas,
   layers: readonly Layer[],

@@ -115,10 +115,7 @@ const wordsOf = (text: string) =>
     .filter(Boolean);
 const isColour = (word: string) => hintsOfWord.get(word)?.colours !== undefined && !hintsOfWord.get(word)?.land;
 
-/**
- * The hints from all words of a prompt. A later word wins, except that the first subject stays. Only whole words count:
- * "street" does not mean a tree.
- */
+/** The hints from all whole words of a prompt. A later word wins, except that the first subject stays. */
 export function hintsOf(prompt: string): PromptHints {
   const words = wordsOf(prompt);
   const found = words.flatMap((word) => hintsOfWord.get(word) ?? []);

@@ -22,10 +22,7 @@ export interface Scene {
 /** Subjects for a prompt that only names light, weather or water. */
 const openLand = ["mountains", "hills", "forest", "mountains"] as const;
 
-/**
- * The scene for a prompt. The same prompt and seed give the same scene at any size. An unknown subject becomes an
- * abstract picture in the prompt's colours, because any other scene would be wrong.
- */
+/** The scene for a prompt and a seed, at any size. An unknown subject becomes an abstract picture in its colours. */
 export function sceneOf(prompt: string, seed: number): Scene {
   const random = seededRandom(createHash("sha256").update(`${seed} ${prompt}`).digest().readUInt32LE());
   const hints = hintsOf(prompt);

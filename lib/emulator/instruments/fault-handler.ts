@@ -18,10 +18,7 @@ interface Ports {
   readonly logged: (handler: Handler) => Handler;
 }
 
-/**
- * A handler that applies a tester's faults to requests under `/v1`, whatever their key (schema/testing.md#faults). A
- * response with a fault counts in the caller's own window and shows it.
- */
+/** Applies a tester's faults below `/v1` (schema/testing.md#faults). They count in the caller's own window. */
 export function withFaults(handler: Handler, { faults, writer, knowsHost, look, logged }: Ports): Handler {
   const usual = logged(handler);
 

@@ -74,10 +74,7 @@ const sinkCall = v.object({
 const scriptCall = v.object({ name: inboxName, responses: answers });
 const forwardCall = v.object({ name: inboxName, forward: forwardTo });
 
-/**
- * Catches deliveries to `https://NAME.inbox.test/…` in the process, and those that must not reach the network. All
- * others go through `transport`, or over the network.
- */
+/** Catches deliveries to `https://NAME.inbox.test/…` and those that must not leave. Sends all others. */
 export function createInbox({ network, transport, now, log, sinks, trustNetwork: trusted = noNetworks }: Ports) {
   const functions = createFunctionTransport(now);
   let caught: Caught[] = [];

@@ -49,10 +49,7 @@ export function cancellationOf(
     return begun.signal;
   };
   return {
-    /**
-     * Aborted when the client disconnects, when its key is revoked, or when the service shuts down. In the last two
-     * cases, the reason is a Problem.
-     */
+    /** Aborted if the client leaves or, with a Problem as reason, if its key is revoked or the service stops. */
     get signal(): AbortSignal {
       return signalOf();
     },

@@ -60,10 +60,7 @@ export function createFairShares() {
     if (used.size > maxKnown) for (const [one, until] of used) if (until <= now()) used.delete(one);
   }
 
-  /**
-   * Runs work when the budget has time, each in a tick of its own, after the work before it: hundreds of long lists in
-   * one tick would hold the process.
-   */
+  /** Runs work when the budget has time, in order, each in a tick: hundreds of lists in one would hold the process. */
   const inTurn = <T>(budget: string, run: () => T | Promise<T>): Promise<T> =>
     inLine(budget, async () => {
       // One wait pays for all that was used before it. What others use meanwhile comes after it.

@@ -16,10 +16,7 @@ export class FanOut<Receiver> {
     this.#onError = onError;
   }
 
-  /**
-   * Returns false if the receivers are too far behind. Then they miss this message and those that wait. The last
-   * message, which closes them, is always sent.
-   */
+  /** Returns false if receivers are too far behind: they miss what waits. The last message is always sent. */
   send(message: (to: Receiver) => void, isLast = false): boolean {
     const fits = isLast || this.#waiting.length < maxWaiting;
     if (fits) this.#waiting.push(message);

@@ -16,10 +16,7 @@ interface Reading {
   dropped(reason: string): Error;
 }
 
-/**
- * A body of pieces that are made as the client takes them, so a slow client costs no memory. A client that reads
- * nothing for too long is dropped; `drop` does so at once.
- */
+/** A body whose pieces are made as the client takes them. A client that reads nothing for too long is dropped. */
 export function inPieces(
   pieces: AsyncIterator<Uint8Array, unknown, undefined>,
   { maxPause = maxPause_ms, ended, dropped }: Reading,

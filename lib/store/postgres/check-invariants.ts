@@ -6,10 +6,7 @@ import { openPostgresSource } from "../transfer/copy-postgres.ts";
 import { insertRows, openScratch } from "../transfer/copy-sqlite.ts";
 import { eachPage } from "../transfer/copy-tables.ts";
 
-/**
- * Checks the rules of the store. They are SQLite queries, so all rows are first copied, in one snapshot, to a temporary
- * SQLite file. Servers may be running.
- */
+/** Checks the rules of the store, which are SQLite queries, on a temporary copy of one snapshot. */
 export async function violationsIn(url: string, signal?: AbortSignal): Promise<readonly Violation[]> {
   const folder = mkdtempSync(join(tmpdir(), "svc-server-rules-"));
   try {

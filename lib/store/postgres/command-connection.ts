@@ -11,10 +11,7 @@ import { checkServer, migratePostgres } from "./migrate.ts";
 /** The statement timeout. Enough to count many millions of rows. */
 const statement_ms = 600_000;
 
-/**
- * Opens a connection for a command; `work` closes it. Transactions have no idle timeout, because the other side of a
- * copy may be slow. Errors are thrown as DatabaseErrors.
- */
+/** Opens a connection, which `work` closes, without an idle timeout: the other side of a copy may be slow. */
 export async function onPostgres<T>(
   url: string,
   { readOnly }: { readonly readOnly: boolean },

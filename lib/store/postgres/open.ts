@@ -9,10 +9,7 @@ import { describePostgres } from "./errors.ts";
 import { checkServer, migratePostgres } from "./migrate.ts";
 import { createLink, type Link } from "./write-connections.ts";
 
-/**
- * Opens a PostgreSQL database. `mayMigrate` allows creating or migrating its tables. Throws a DatabaseError, without
- * the password, if the database is unusable.
- */
+/** Opens a database; `mayMigrate` allows changes of its tables. Throws a DatabaseError, which names no password. */
 export async function openPostgres(
   url: string,
   { isServer, mayMigrate = isServer }: { readonly isServer: boolean; readonly mayMigrate?: boolean },

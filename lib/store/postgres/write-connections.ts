@@ -16,10 +16,7 @@ const maxReopened = 4;
 interface Ports {
   readonly driver: Driver;
   readonly url: string;
-  /**
-   * Checks the server of each new connection, and rejects if it cannot be used. `isOnly`: no other connection is open,
-   * so this may be another server than before.
-   */
+  /** Rejects if the server of a new connection is unfit. `isOnly`: it may be another server than before. */
   readonly check: (client: Client, isOnly: boolean) => Promise<void>;
 }
 

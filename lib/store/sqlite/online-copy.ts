@@ -7,10 +7,7 @@ import { runningServer } from "./database-lock.ts";
 const megabyte = 1024 * 1024;
 const allPages = 2 ** 31 - 1;
 
-/**
- * Copies a database with SQLite's backup, also while its server writes. All pages go in one step: between two steps, a
- * commit of another process would start the copy again.
- */
+/** Copies a served database with SQLite's backup, in one step: a commit between two would start it again. */
 export async function copyOnline(source: string, target: string, report: Report = () => {}): Promise<void> {
   // Only the owner may read it.
   closeSync(openSync(target, "w", 0o600));

@@ -26,10 +26,7 @@ export const prepareControl = (database: Database): Record<ControlName, Statemen
 /** How often to try for a write lock that another connection holds, and the pause between tries: 2 s in all. */
 export const locked = { tries: 200, pause_ms: 5 };
 
-/**
- * Begins a write transaction. Returns false while another connection holds the write lock, and throws after the last
- * try. Waiting in SQLite would block the event loop.
- */
+/** Begins a write transaction. Returns false while another connection has the lock; throws after the last try. */
 export function createBegin(control: Pick<ReturnType<typeof prepareControl>, "begin">): () => boolean {
   let tries = 0;
   return () => {

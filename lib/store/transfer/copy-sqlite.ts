@@ -79,10 +79,7 @@ export async function openSqliteSource(file: string): Promise<Source> {
   }
 }
 
-/**
- * A new database file with its key and files, staged under another name until the copy is finished. An existing
- * database is only compared, never changed.
- */
+/** A new file with its key and files, staged until the copy is finished. An existing one is only compared. */
 export async function openSqliteTarget(file: string, key: Buffer): Promise<Target> {
   const path = resolve(file);
   const isUnfinished = existsSync(stagingOf(path)) && !existsSync(path);
