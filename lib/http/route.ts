@@ -34,19 +34,17 @@ export const notHere = () => new Problem("not_found", `this path does not exist;
 export function withOtherMethods(routes: readonly Route[], access?: Access): Route[] {
   const paths = new Map<string, Route[]>();
   for (const route of routes) paths.set(route.path, [...(paths.get(route.path) ?? []), route]);
-  return [...paths.values()].flatMap((rows) => [
-    ...rows,
-    ...rows.slice(0, 1).map((first) => otherMethods(first, rows, access)),
-  ]);
+  return [...paths.values()].flatMap((rows) => [...rows, otherMethods(rows, access)]);
 }
 
-function otherMethods(first: Route, rows: readonly Route[], access = first.access): Route {
+function otherMethods(rows: readonly Route[], access?: Access): Route {
+  const [first] = rows as readonly [Route, ...Route[]];
   const methods = rows.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method])).join(", ");
   return {
     ...first,
     method: "*",
     name: unnamed,
-    access,
+    access: access ?? first.access,
     answer() {
       throw new Problem("method_not_allowed", `method not allowed; allowed: ${methods}`, {
         headers: { allow: methods },

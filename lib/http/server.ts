@@ -76,15 +76,16 @@ export async function listen(
     if (hostHeaders(request) > 1) return refuse(response);
     return handle(request, response);
   };
-  server.on("request", (request, response) => {
-    joinSmallChunks(request);
-    if (connections.answering(response, take)) take(response);
-  });
-  const refuseExpectation = (response: ServerResponse) => response.writeHead(417, { "content-length": 0 }).end();
-  server.on("checkExpectation", (request, response) => {
-    joinSmallChunks(request);
-    if (connections.answering(response, refuseExpectation)) refuseExpectation(response);
-  });
+  const inTurn =
+    (answer: (response: ServerResponse) => unknown) => (request: IncomingMessage, response: ServerResponse) => {
+      joinSmallChunks(request);
+      if (connections.answering(response, answer)) answer(response);
+    };
+  server.on("request", inTurn(take));
+  server.on(
+    "checkExpectation",
+    inTurn((response) => response.writeHead(417, { "content-length": 0 }).end()),
+  );
   server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
     // The answers of earlier requests would be written into the new protocol.
     if (connections.isAnswering(socket)) return void socket.destroy();
@@ -158,11 +159,8 @@ function ignoreUpgrade(
   server.emit("connection", socket);
 }
 
-function hostHeaders({ rawHeaders }: IncomingMessage): number {
-  let count = 0;
-  for (let i = 0; i < rawHeaders.length; i += 2) if (rawHeaders[i]?.toLowerCase() === "host") count += 1;
-  return count;
-}
+const hostHeaders = ({ rawHeaders }: IncomingMessage): number =>
+  rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === "host").length;
 
 /** Refuses two `Host` headers: 400 without a body, like Node's own refusals. */
 function refuse(response: ServerResponse): void {
