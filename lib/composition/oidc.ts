@@ -33,7 +33,7 @@ export async function oidcWarnings({ dashboard }: WithOidc, { organizations }: F
 }
 
 /** The ways to sign in to the dashboard, with the OpenID Connect routes if the option names an issuer. */
-export function signInTable(
+export function signInMethodsOf(
   { log, clock, encryption, random }: Foundation,
   { mode, dashboard, publicUrl, behindProxy }: Pick<Settings, "mode" | "dashboard" | "publicUrl" | "behindProxy">,
   { features, outbound, access }: { features: Features; outbound: Outbound; access: DashboardAccess },

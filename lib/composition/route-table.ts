@@ -38,7 +38,7 @@ import type { Features } from "./features.ts";
 import { gitRoute } from "./git-access.ts";
 import { healthRoutes } from "./health/health-routes.ts";
 import type { InstanceContext } from "./instance-context.ts";
-import { signInTable } from "./oidc.ts";
+import { signInMethodsOf } from "./oidc.ts";
 import type { Foundation } from "./open-store.ts";
 import { operations } from "./operations.ts";
 
@@ -202,7 +202,7 @@ function dashboardTable(parts: Parts): Route[] {
     audit: createAudit({ store, behindProxy, record: features.audit.record, via: "dashboard" }),
     writer: createWriter({ envelope: "flat", now: clock.iso, base: dashboardApi }),
   });
-  const { signInMethods, routes } = signInTable(foundation, settings, { features, outbound, access });
+  const { signInMethods, routes } = signInMethodsOf(foundation, settings, { features, outbound, access });
   const history = createHistory({ meter, jobs: queueLoad, now: clock.now, closing });
   return [
     ...assetRoutes(features, `${dashboardPath}/media/`).map(uncached),
