@@ -112,6 +112,30 @@ test("Chromium: buttons and fields", {
     },
   );
 
+  await suite.test("a rule about a name stands at the name, and an address stays as it was typed", async (t) => {
+    const { port, project } = await listeningWorld(t);
+    const { id } = await project();
+    const page = await dashboardPage(t, open, `http://127.0.0.1:${port}`, `/projects/${id}`);
+    const { button, submit, fill } = controlsOf(page);
+    await button("New environment").click();
+    await fill("Environment", "production");
+    await submit("Create");
+    await page.getByRole("heading", { name: "Variables" }).waitFor();
+    assert.equal(await page.evaluate("getComputedStyle(document.activeElement).outlineStyle"), "none", "a title");
+    await button("Set a variable").click();
+    await fill("Variable", "bad name!");
+    await submit("Save");
+    await page.getByText(/^Variable must be named with/).waitFor();
+    assert.equal(await page.locator("input:focus").getAttribute("name"), "name");
+    await page.goto(`http://127.0.0.1:${port}/dashboard/people`);
+    for (const _ of [1, 2]) {
+      await button("Invite").click();
+      await fill("Email", "bo@acme.test");
+      await submit("Invite");
+    }
+    await page.getByText(/^bo@acme\.test has an invitation until \d{4}-\d\d-\d\d \d\d:\d\d UTC/).waitFor();
+  });
+
   await suite.test("what cannot be taken back is red, and asks, in a dialog that reads as any other", async (t) => {
     const { port, service } = await listeningWorld(t);
     const { project } = await fillDashboard(service);

@@ -52,6 +52,48 @@ test("Chromium: the overview", {
     await page.waitForURL(`**/deployments/${failed}`);
   });
 
+  await suite.test("what only an emulator can do begins on the overview", async (t) => {
+    const { port, service, project, deploy } = await listeningWorld(t);
+    await deploy((await project("till")).id);
+    await service.clock.advance("1s");
+    const page = await dashboardPage(t, open, `http://127.0.0.1:${port}`);
+    const deeds = page.getByLabel("Emulate").last();
+    const begin = async (name: string) => {
+      await page.getByLabel("Pages").getByRole("link", { name: "Overview" }).click();
+      await deeds.getByRole("button", { name }).click();
+    };
+    await page.getByLabel("Due next").getByRole("link", { name: "till to production" }).waitFor();
+    await begin("See the next hour");
+    await page.getByLabel("What would happen").getByText("deployment.succeeded").waitFor();
+    await begin("Keep this state");
+    await page.getByRole("cell", { name: "snap_1" }).waitFor();
+    await begin("Try it in a fork");
+    await page.getByRole("link", { name: /^fork_1 at http/ }).waitFor();
+    await begin("Turn clicks into a test");
+    await page.getByText("Recording: 0 calls").waitFor();
+    await page.getByRole("button", { name: "Stop", exact: true }).click();
+  });
+
+  await suite.test("a failure needs attention until a later deployment to the same place succeeds", async (t) => {
+    const { port, service, project, deploy } = await listeningWorld(t);
+    const { id } = await project("till");
+    await service.client({ apiKey: keyOf("owner") }).webhooks.create({ url: "https://a.inbox.test/", events: ["*"] });
+    for (const message of ["the first reason", "the second reason"]) {
+      await service.scenarios.next("deployment", { result: "fail", at: "building", message });
+      await deploy(id);
+      await service.clock.advance("1m");
+    }
+    const page = await dashboardPage(t, open, `http://127.0.0.1:${port}`);
+    const attention = page.getByLabel("Needs attention");
+    await attention.getByText("the second reason").waitFor();
+    assert.equal(await attention.getByRole("listitem").count(), 1);
+    // A delivery that arrived at once is said beside its event.
+    await page.getByLabel("Lately").getByText("accepted by a.inbox.test").first().waitFor();
+    await deploy(id);
+    await service.clock.advance("1m");
+    await attention.waitFor({ state: "detached" });
+  });
+
   await suite.test("the overview counts receivers that fail, not those that somebody turned off", async (t) => {
     const { port, service, project } = await listeningWorld(t);
     const client = service.client({ apiKey: keyOf("owner") });

@@ -156,6 +156,10 @@ export const readMetrics = async (signal: AbortSignal) =>
 /** An error as a sentence for the user: the broken rules, if it has some. */
 export function sentenceOf(error: unknown, rules = error instanceof ClientProblem ? error.details : []): string {
   if (!(error instanceof ClientProblem)) return error instanceof Error ? error.message : String(error);
-  const text = rules.map(({ path, message }) => `${path} ${message}`).join("; ") || error.message;
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`.replace(/([.?!])\.$/, "$1");
+  const text = (rules.map(({ path, message }) => `${path} ${message}`).join("; ") || error.message).replace(
+    /(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d\.\d{3}Z/g,
+    "$1 $2 UTC",
+  );
+  const isWord = /^[a-z]+\b(?![@.])/.test(text);
+  return `${isWord ? text.charAt(0).toUpperCase() : text.charAt(0)}${text.slice(1)}.`.replace(/([.?!])\.$/, "$1");
 }

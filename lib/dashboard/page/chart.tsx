@@ -3,10 +3,13 @@ export interface Line {
   readonly name: string;
   /** A value for each point; null for a point without one. */
   readonly values: readonly (number | null)[];
+  readonly hue?: "bad";
 }
 
 const width = 320;
 const height = 80;
+/** The values of an hour: one for each half a minute. The latest is at the right end. */
+const slots = 120;
 
 /** The next round number, at least as large as the value. */
 function roundUp(value: number): number {
@@ -16,13 +19,14 @@ function roundUp(value: number): number {
 }
 
 /** The path through the values from left to right, with gaps for missing values. An isolated value is a short line. */
-function pathOf(values: readonly (number | null)[], most: number): string {
-  const step = width / Math.max(1, values.length - 1);
+function pathOf(latest: readonly (number | null)[], most: number): string {
+  const step = width / (slots - 1);
+  const values = [...Array<null>(Math.max(0, slots - latest.length)).fill(null), ...latest];
   const isThere = (i: number) => (values[i] ?? null) !== null;
   const parts = values.map((value, i) => {
     if (value === null) return "";
     const y = (height - (value / most) * height).toFixed(1);
-    const x = values.length === 1 ? width : i * step;
+    const x = i * step;
     if (!isThere(i - 1) && !isThere(i + 1)) return `M${Math.max(0, x - 4).toFixed(1)} ${y}h4`;
     return `${isThere(i - 1) ? "L" : "M"}${x.toFixed(1)} ${y}`;
   });
@@ -34,13 +38,10 @@ export function LineChart({
   title,
   lines,
   show,
-  from,
 }: {
   readonly title: string;
   readonly lines: readonly Line[];
   readonly show: (value: number) => string;
-  /** The label at the left end. */
-  readonly from: string;
 }) {
   const most = roundUp(Math.max(0, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0))));
   return (
@@ -61,12 +62,12 @@ export function LineChart({
       </figcaption>
       <svg viewBox={`0 -2 ${width} ${height + 4}`} preserveAspectRatio="none" aria-hidden="true">
         <path class="grid" d={`M0 0H${width}M0 ${height / 2}H${width}M0 ${height}H${width}`} />
-        {lines.map(({ name, values }, i) => (
-          <path key={name} class={`line-${i}`} d={pathOf(values, most)} />
+        {lines.map(({ name, values, hue }, i) => (
+          <path key={name} class={`line-${i} ${hue ?? ""}`} d={pathOf(values, most)} />
         ))}
       </svg>
       <p class="hint row spread">
-        <span>{from}</span>
+        <span>1 h ago</span>
         <span>top: {show(most)}</span>
         <span>now</span>
       </p>

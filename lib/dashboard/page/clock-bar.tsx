@@ -30,6 +30,7 @@ interface Shown {
 /** The service's clock (`dev`): shows the time and the next due work, and moves a manual clock forward and back. */
 export function ClockBar({ children }: { children: ComponentChildren }) {
   const [said, setSaid] = useState({ text: "", number: 0 });
+  const [isOpen, setOpen] = useState(false);
   const say = (text: string) => setSaid(({ number }) => ({ text, number: number + 1 }));
   const { data } = useRead<Shown>(
     "clock",
@@ -47,7 +48,7 @@ export function ClockBar({ children }: { children: ComponentChildren }) {
   const isRunning = clock !== undefined && clock.mode !== "manual";
   const reason = isRunning ? "The clock runs by itself. Freeze it to move it." : undefined;
   return (
-    <aside class="clock" aria-label="Clock">
+    <aside class={`clock ${isRunning ? "running" : ""} ${isOpen ? "open" : ""}`} aria-label="Clock">
       <Now of={clock} />
       {!isRunning && (
         <span class="row joined">
@@ -69,6 +70,11 @@ export function ClockBar({ children }: { children: ComponentChildren }) {
         )}
       </span>
       <span class="row tools">{children}</span>
+      <span class="more">
+        <Button kind="quiet" icon="more" isIcon isExpanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          More of the clock
+        </Button>
+      </span>
     </aside>
   );
 }
@@ -76,7 +82,16 @@ export function ClockBar({ children }: { children: ComponentChildren }) {
 /** The time, how fast it passes, and the button that stops it or lets it run on. */
 function Now({ of }: { of: ClockState | undefined }) {
   const now = serviceTime.value && instantOf(new Date(serviceNow()).toISOString());
-  const pace = of && (of.mode === "scaled" ? `${of.speed}x` : of.is_frozen ? "frozen" : of.mode);
+  const ahead = serviceNow() - Date.now();
+  const pace =
+    of &&
+    (of.mode === "scaled"
+      ? of.speed === 1
+        ? `runs, ${lengthOf(ahead)} ahead`
+        : `${of.speed}x`
+      : of.is_frozen
+        ? "frozen"
+        : of.mode);
   return (
     <span class="row">
       <span class="clock-now">
@@ -110,7 +125,7 @@ function Next({
   const page = pageOf(next?.id ?? null);
   const wait = next && serviceTime.value ? Date.parse(next.at) - serviceNow() : undefined;
   return (
-    <span class="row">
+    <span class="row next">
       <Action kind="time" icon="next" reason={reason ?? (next ? undefined : "No work is waiting.")} run={run}>
         To the next
       </Action>
@@ -120,7 +135,7 @@ function Next({
           {wait !== undefined && (wait > 0 ? ` in ${lengthOf(wait)}` : " now")}
         </span>
       ) : (
-        <span class="hint">nothing is due</span>
+        <span class="hint next-work">nothing is due</span>
       )}
     </span>
   );

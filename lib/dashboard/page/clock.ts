@@ -35,8 +35,20 @@ export async function readClock(): Promise<ClockState> {
   return clock;
 }
 export const readUpcoming = async () => ((await request("GET", "/_svc/upcoming")) as { data: Due[] }).data;
-export const freezeClock = () => request("POST", "/_svc/clock/freeze");
-export const runClock = () => request("POST", "/_svc/clock/run");
+/** Whether a change of the clock by this page is on its way. */
+export const isMoving = signal(false);
+
+/** Runs a change of the clock. Another one meanwhile is refused, because it would stop the first halfway. */
+async function alone<T>(run: () => Promise<T>): Promise<T> {
+  if (isMoving.value) throw new Error("The clock is still moving. Wait until it arrives.");
+  isMoving.value = true;
+  return run().finally(() => {
+    isMoving.value = false;
+  });
+}
+
+export const freezeClock = () => alone(() => request("POST", "/_svc/clock/freeze"));
+export const runClock = () => alone(() => request("POST", "/_svc/clock/run"));
 
 /** A move of the clock by this page, with the snapshot taken just before it. */
 export interface Move {
@@ -56,6 +68,8 @@ const keep = (list: readonly Move[]): void => {
   moves.value = list;
   sessionStorage.setItem(stored, JSON.stringify(list));
 };
+/** What this tab took back. The snapshot of a move goes a moment later. */
+export const undone = new Set<string>();
 const forget = async ({ id }: Pick<Move, "id">) => request("DELETE", `/_svc/snapshots/${id}`).catch(() => {});
 
 /** The response; undefined if the service cannot copy its state, for example with a runtime. */
@@ -69,7 +83,9 @@ export async function unlessRefused<T>(answer: Promise<T>): Promise<T | undefine
 }
 
 /** Moves the clock. Takes a snapshot first, if possible, so that the move can be undone. */
-export async function advance(target: Target): Promise<Moved> {
+export const advance = (target: Target): Promise<Moved> => alone(() => move(target));
+
+async function move(target: Target): Promise<Moved> {
   const words = "by" in target ? `+${target.by}` : target.to;
   const snapshot = request("POST", "/_svc/snapshots", { name: `before ${words}` });
   const before = (await unlessRefused(snapshot)) as { id: string; now: string } | undefined;
@@ -87,11 +103,10 @@ export async function advance(target: Target): Promise<Moved> {
   }
 }
 
-/** Restores the state before the last move of this tab. Everything since then is lost. */
-export async function undo(): Promise<void> {
-  const last = moves.value.at(-1);
-  if (!last) return;
-  keep(moves.value.slice(0, -1));
+/** Restores the state before a move. Everything since then is lost. */
+export async function undo(last: Move): Promise<void> {
+  undone.add(last.id);
+  keep(moves.value.filter(({ id }) => id !== last.id));
   const { now } = (await request("POST", `/_svc/snapshots/${last.id}/restore`)) as { now: string };
   setServiceTime(now);
   await forget(last);

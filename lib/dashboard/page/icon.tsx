@@ -4,6 +4,7 @@ import { createElement } from "preact";
 const icons = {
   activity: lucide.Activity,
   arrows: lucide.ArrowLeftRight,
+  back: lucide.ChevronLeft,
   box: lucide.Box,
   bug: lucide.Bug,
   camera: lucide.Camera,
@@ -14,6 +15,7 @@ const icons = {
   copy: lucide.Copy,
   dashboard: lucide.LayoutDashboard,
   download: lucide.Download,
+  fork: lucide.GitFork,
   gantt: lucide.ChartGantt,
   image: lucide.Image,
   inbox: lucide.Inbox,
@@ -22,6 +24,7 @@ const icons = {
   logOut: lucide.LogOut,
   mail: lucide.Mail,
   menu: lucide.Menu,
+  more: lucide.Ellipsis,
   next: lucide.SkipForward,
   play: lucide.Play,
   plug: lucide.Plug,

@@ -40,7 +40,9 @@ export function placed(error: unknown, form: HTMLFormElement | null) {
   const inputs = inputsOf(form);
   const fields: Record<string, string> = {};
   const others = details.filter(({ path, message }) => {
-    const input = inputs.find(({ name }) => name !== "" && `.${path}.`.includes(`.${name}.`));
+    const input =
+      inputs.find(({ name }) => name !== "" && `.${path}.`.includes(`.${name}.`)) ??
+      inputs.find(({ value }) => value !== "" && path.endsWith(`.${value.trim()}`));
     if (!input) return true;
     // The rule of one entry of a list: names the entry.
     const at = /\.(\d+)$/.exec(path)?.[1];
@@ -62,6 +64,7 @@ export interface Labels {
   readonly hint?: string | undefined;
   readonly reason?: string | undefined;
   readonly isBare?: boolean;
+  readonly placeholder?: string;
 }
 
 const nameOf = (label: string) => label.toLowerCase().replaceAll(" ", "_");
@@ -79,6 +82,7 @@ export function Labelled({
   hint,
   reason,
   isBare,
+  placeholder,
   children,
 }: Labels & { readonly children: (field: Record<string, unknown> & { readonly id: string }) => ComponentChildren }) {
   const id = useId();
@@ -92,6 +96,7 @@ export function Labelled({
       {children({
         id,
         name,
+        placeholder,
         disabled: reason !== undefined,
         "aria-invalid": problem === undefined ? undefined : "true",
         "aria-describedby": about.join(" ") || undefined,

@@ -22,6 +22,8 @@ export function useScroll(count: number, isFollowing: boolean, setFollowing: (fo
       if (element.scrollTop < last && !isAtEnd) setFollowing(false);
       last = element.scrollTop;
     };
+    // It may have been scrolled before anybody listened.
+    setTop(element.scrollTop);
     measure.observe(element);
     element.addEventListener("scroll", onScroll, { passive: true });
     return () => {

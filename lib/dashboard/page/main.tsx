@@ -7,7 +7,6 @@ import { loadSession, session } from "./api.ts";
 import { Layout } from "./layout.tsx";
 import { keepConnected } from "./live.ts";
 import { AcceptPage } from "./pages/accept.tsx";
-import { AuditLogPage } from "./pages/audit-log.tsx";
 import { DeliveryPage } from "./pages/deliveries.tsx";
 import { DeploymentPage } from "./pages/deployment.tsx";
 import { DeploymentsPage } from "./pages/deployments.tsx";
@@ -16,15 +15,11 @@ import { EventsPage } from "./pages/events.tsx";
 import { GenerationPage, GenerationsPage } from "./pages/generations.tsx";
 import { InstrumentPage, isInstrument } from "./pages/instrument-pages.tsx";
 import { IntegrationPage, IntegrationsPage } from "./pages/integrations.tsx";
-import { KeysPage } from "./pages/keys.tsx";
 import { OverviewPage } from "./pages/overview.tsx";
-import { PeoplePage } from "./pages/people.tsx";
 import { ProjectPage } from "./pages/project.tsx";
 import { ProjectsPage } from "./pages/projects.tsx";
 import { RequestPage, RequestsPage } from "./pages/requests.tsx";
 import { SignInPage } from "./pages/sign-in.tsx";
-import { SystemPage } from "./pages/system.tsx";
-import { UsagePage } from "./pages/usage.tsx";
 import { WebhookPage, WebhooksPage } from "./pages/webhooks.tsx";
 import { followLinks, href, place } from "./router.ts";
 import { Loading, Page } from "./ui.tsx";
@@ -52,26 +47,22 @@ function Outlet() {
       return id ? <DeploymentPage key={key} id={id} /> : <DeploymentsPage key={key} />;
     case "generations":
       return id ? <GenerationPage key={key} id={id} /> : <GenerationsPage key={key} />;
-    case "usage":
-      return <UsagePage key={key} />;
     case "webhooks":
       if (part) return <DeliveryPage key={key} family="webhooks" id={id} dlv={part} />;
       return id ? <WebhookPage key={key} id={id} /> : <WebhooksPage key={key} />;
     case "integrations":
       if (part) return <DeliveryPage key={key} family="integrations" id={id} dlv={part} />;
       return id ? <IntegrationPage key={key} id={id} /> : <IntegrationsPage key={key} />;
+    case "people":
+    case "keys":
+    case "audit-log":
+    case "system":
+    case "usage":
+      return <InstrumentPage key={`${key} ${feature}`} feature={feature} />;
     case "events":
       return <EventsPage key={key} />;
     case "requests":
       return id ? <RequestPage key={key} id={id} /> : <RequestsPage key={key} />;
-    case "people":
-      return <PeoplePage key={key} />;
-    case "keys":
-      return <KeysPage key={key} />;
-    case "audit-log":
-      return <AuditLogPage key={key} />;
-    case "system":
-      return <SystemPage key={key} />;
     default:
       if (isInstrument(feature)) return <InstrumentPage key={`${key} ${feature}`} feature={feature} />;
       return (

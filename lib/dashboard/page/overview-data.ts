@@ -4,7 +4,7 @@ import { readUpcoming } from "./clock.ts";
 import type { IconName } from "./icon.tsx";
 import { hostOf, isGood, type Receiver, readReceivers, sinceSuccess, wordOf } from "./receiver-health.tsx";
 
-const running = ["queued", "building", "deploying"] as const;
+const running = ["deploying", "building", "queued"] as const;
 /** The most receivers whose deliveries are read. */
 const mostReceivers = 12;
 const mostReasons = 3;
@@ -17,6 +17,7 @@ export interface Happened {
   readonly text: string;
   readonly path: string;
   readonly hue?: "good" | "bad" | undefined;
+  readonly more?: string | undefined;
 }
 
 interface Watched extends Receiver {
@@ -61,11 +62,28 @@ export async function readOverview(signal: AbortSignal, known: GaveUp) {
     ...running.map((status) => list({ status })),
   ]);
   const runs = active.flatMap(({ data }) => data);
-  const reasons = await Promise.all(failed.data.slice(0, mostReasons).map(({ id }) => reasonOf(id, signal)));
+  const failures = await Promise.all(
+    failed.data.map(async (deployment) => {
+      const { project_id, environment } = deployment;
+      const live = await orNone(
+        api.deployments.list({ project_id, environment, status: "active", per_page: 1 }, { signal }),
+      );
+      return { deployment, live: live.data[0] };
+    }),
+  );
+  // A later deployment to the same place has settled the others.
+  const placeOf = ({ deployment: { project_id, environment } }: (typeof failures)[number]) =>
+    `${project_id} ${environment}`;
+  const open = failures.filter(
+    (one, i) =>
+      !(one.live && one.live.id > one.deployment.id) &&
+      failures.findIndex((other) => placeOf(other) === placeOf(one)) === i,
+  );
+  const reasons = await Promise.all(open.slice(0, mostReasons).map((one) => reasonOf(one.deployment.id, signal)));
   return {
     // What runs leads.
     latest: [...new Map([...runs, ...latest.data].map((one) => [one.id, one])).values()].slice(0, mostListed),
-    failed: failed.data.map((deployment, i) => ({ deployment, reason: reasons[i] ?? "" })),
+    failed: open.map((one, i) => ({ ...one, reason: reasons[i] ?? "" })),
     receivers: all,
     generations: generations.data,
     events: events.data,
@@ -100,29 +118,37 @@ const icons: Readonly<Record<string, IconName>> = {
   user: "users",
 };
 
-/** The answers of receivers. Those that accepted an event at the same time share a line. */
-function triesOf({ receivers }: Overview): readonly Happened[] {
+/** What people call the records whose work is due. */
+export const namesOf = ({ running, generations, receivers }: Overview, nameOf: (project_id: string) => string) =>
+  new Map([
+    ...running.map(({ id, project_id, environment }) => [id, `${nameOf(project_id)} to ${environment}`] as const),
+    ...generations.map(({ id, input, model }) => [id, String(input["prompt"] ?? model).slice(0, 100)] as const),
+    ...receivers.map(({ id, name }) => [id, hostOf(name)] as const),
+  ]);
+
+/** The answers of receivers; those that accepted an event at once are together. */
+function triesOf({ receivers }: Overview): Map<string, Happened[]> {
   const tries = new Map<string, Happened[]>();
   for (const { family, id, name, deliveries } of receivers)
     for (const { id: delivery, event, attempts } of deliveries)
       for (const [i, { at, ...answer }] of attempts.entries()) {
         const text = `${hostOf(name)} answered ${wordOf(answer)} to ${event}${i > 0 ? `, try ${i + 1}` : ""}`;
         const path = `/${family}/${id}/${delivery}`;
-        const key = isGood(answer) ? `${event} ${at.slice(0, 19)}` : `${path} ${i}`;
+        const key = isGood(answer) && i === 0 ? `${event} ${at.slice(0, 19)}` : `${path} ${i}`;
         const one: Happened = { at, icon: "webhook", text, path, hue: isGood(answer) ? "good" : "bad" };
         tries.set(key, [...(tries.get(key) ?? []), one]);
       }
-  return [...tries].flatMap(([key, [first, ...more]]) => {
-    if (!first || more.length === 0) return first ?? [];
-    const text = `${more.length + 1} deliveries of ${key.split(" ")[0]} were accepted`;
-    return { ...first, text, path: "/webhooks" };
-  });
+  return tries;
 }
 
 /** What happened lately, newest first: events and the answers of receivers. */
 export function lately(overview: Overview, nameOf: (project_id: string) => string): readonly Happened[] {
   const { events, generations } = overview;
+  const tries = triesOf(overview);
   const happened = events.map((one): Happened => {
+    const key = `${one.event} ${one.timestamp.slice(0, 19)}`;
+    const accepted = tries.get(key)?.map(({ text }) => text.split(" answered ")[0]);
+    tries.delete(key);
     const { name, email, project_id, environment, generation_id } = one.data;
     const prompt = generations.find(({ id }) => id === generation_id)?.input["prompt"];
     const about = [name ?? email ?? prompt ?? (project_id ? nameOf(String(project_id)) : undefined), environment];
@@ -133,7 +159,8 @@ export function lately(overview: Overview, nameOf: (project_id: string) => strin
       text: `${one.event.replace(/[._]/g, " ")}${words && `: ${words}`}`,
       path: eventPath(one),
       hue: /failed|crashed/.test(one.event) ? "bad" : /succeeded|completed/.test(one.event) ? "good" : undefined,
+      more: accepted && `accepted by ${accepted.join(", ")}`,
     };
   });
-  return [...triesOf(overview), ...happened].sort((a, b) => (a.at < b.at ? 1 : -1)).slice(0, 10);
+  return [...[...tries.values()].flat(), ...happened].sort((a, b) => (a.at < b.at ? 1 : -1)).slice(0, 10);
 }

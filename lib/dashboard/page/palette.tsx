@@ -115,6 +115,10 @@ async function readRecords(signal: AbortSignal) {
       ...lifecycle.states.map((state) =>
         item("state", "rocket", `/deployments?status=${state}`, `${state.replace("_", " ")} deployments`),
       ),
+      ...deployments.data.map(({ id, project_id, environment, status }) => {
+        const name = projects.data.find((one) => one.id === project_id)?.name ?? project_id;
+        return item("deployment", "rocket", `/deployments/${id}`, `${name} to ${environment}: ${status}`);
+      }),
       ...webhooks.data.map(({ id, url }) => item("webhook", "webhook", `/webhooks/${id}`, url)),
       ...integrations.data.map(({ id, name }) => item("integration", "plug", `/integrations/${id}`, name)),
       ...users.data.map(({ name, email }) => item("person", "users", "/people", `${name}, ${email}`)),
@@ -143,11 +147,11 @@ function Open() {
   const pages = groups().flatMap(([, links]) => links);
   const wanted = search.trim().toLowerCase();
   const all: Item[] = [
-    ...actions,
     ...pages.map(([path, text, icon]): Item => ({ key: path, text, kind: "page", icon, run: () => go(path) })),
+    ...actions,
     ...deeds(actions),
     ...(data?.items ?? []),
-  ].filter(({ text, kind }) => text.toLowerCase().includes(wanted) || (wanted !== "" && kind === wanted));
+  ].filter(({ text, kind }) => wanted.split(/\s+/).every((word) => `${text} ${kind}`.toLowerCase().includes(word)));
   // Matches the end of an identifier, because tables show only its last characters.
   const ending = wanted.replace(/^…/, "");
   const deployments = ending.length < 4 || wanted.includes("_") ? [] : (data?.deployments ?? []);

@@ -1,4 +1,4 @@
-import { type ComponentChildren, Fragment } from "preact";
+import type { ComponentChildren } from "preact";
 import { useId, useState } from "preact/hooks";
 import { pageOf } from "./clock.ts";
 import { Button, type ButtonProps } from "./controls.tsx";
@@ -67,10 +67,10 @@ export function Records<T extends object>({
 export const Facts = ({ of }: { of: Readonly<Record<string, ComponentChildren>> }) => (
   <dl class="details">
     {Object.entries(of).map(([name, value]) => (
-      <Fragment key={name}>
+      <div key={name}>
         <dt>{name}</dt>
         <dd>{value}</dd>
-      </Fragment>
+      </div>
     ))}
   </dl>
 );

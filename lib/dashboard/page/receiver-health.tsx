@@ -98,7 +98,9 @@ export function useHealth(family: Family, ids: readonly string[]): ReadonlyMap<s
 export function Rate({ of }: { of: Health | undefined }) {
   if (of?.rate === undefined) return <span class="hint">{of && "nothing sent yet"}</span>;
   const percent = Math.floor(of.rate * 100);
-  return <span class={percent < 90 ? "bad" : percent === 100 ? "good" : undefined}>{percent} %</span>;
+  // Red is for what fails now, as on the overview.
+  const hue = percent === 100 ? "good" : of.last && !isGood(of.last) ? "bad" : undefined;
+  return <span class={hue}>{percent} %</span>;
 }
 
 export const LastAnswer = ({ of }: { of: Health | undefined }) =>

@@ -84,7 +84,7 @@ function Help() {
   return (
     <Modal label="Shortcuts" close={closeHelp}>
       <h2>Shortcuts</h2>
-      <dl class="details keys">
+      <dl class="keys">
         {shortcuts().map(([key, text]) => (
           <Fragment key={key}>
             <dt>

@@ -12,9 +12,12 @@ interface BarProps {
 
 /** A state from its start to its end, with its name if there is room. */
 export const StateBar = ({ mark, x, y, width, isChosen }: BarProps) => (
-  <g class={`bar ${mark.hue} ${mark.isAhead ? "ahead" : ""} ${isChosen ? "chosen" : ""}`} data-marks={mark.key}>
+  <g
+    class={`bar ${mark.hue} ${mark.isAhead ? "ahead" : ""} ${isChosen ? "chosen" : ""} ${width < 5 ? "thin" : ""}`}
+    data-marks={mark.key}
+  >
     <title>{mark.text}</title>
-    <rect x={x} y={y + 5} width={Math.max(2, width)} height={rowHeight - 10} rx={2} />
+    <rect x={x} y={y + 5} width={Math.max(2, width)} height={rowHeight - 10} rx={Math.min(3, width / 3)} />
     {width > 12 + mark.text.length * 7 && (
       <text x={x + 6} y={y + 17}>
         {mark.text.replaceAll("_", " ")}
@@ -36,7 +39,9 @@ export function Moment({ group, x, y, chosen }: MomentProps) {
   if (!first) return null;
   const hue = (["bad", "busy", "good"] as const).find((one) => group.some((mark) => mark.hue === one)) ?? "plain";
   const isChosen = group.some(({ key }) => key === chosen);
-  const count = group.length > 999 ? "999+" : String(group.length);
+  const bad = group.filter((mark) => mark.hue === "bad").length;
+  const all = group.length > 999 ? "999+" : String(group.length);
+  const count = bad > 0 && bad < group.length ? `${bad}/${all}` : all;
   return (
     <g
       class={`moment ${hue} ${first.isAhead ? "ahead" : ""} ${isChosen ? "chosen" : ""}`}

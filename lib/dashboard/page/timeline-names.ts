@@ -19,6 +19,7 @@ export function useLaneNames(): LaneNames {
       ]);
       const projectNames = new Map(projects.data.map(({ id, name }) => [id, name]));
       return new Map<string, string>([
+        ...projectNames,
         ...deployments.data.map(
           ({ id, project_id, environment }) =>
             [id, `${projectNames.get(project_id) ?? project_id} · ${environment}`] as const,

@@ -2,7 +2,8 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useId, useState } from "preact/hooks";
 import { Problem } from "./controls.tsx";
 import { agoOf, instantOf } from "./format-time.ts";
-import { href } from "./router.ts";
+import { Icon } from "./icon.tsx";
+import { href, place } from "./router.ts";
 
 /** The mark of a state: shape and hue, with the name of the state next to it. */
 export const Status = ({ of }: { of: string }) => (
@@ -70,6 +71,20 @@ export const Link = ({ to, of, class: look }: { to: string; of: string; class?: 
   </a>
 );
 
+/** From the page of a record to the list of all. */
+function Back() {
+  const [, list, id] = place.value.path.split("/");
+  if (!list || !id) return null;
+  return (
+    <p class="back hint">
+      <a href={href(`/${list}`)}>
+        <Icon of="back" />
+        All {list}
+      </a>
+    </p>
+  );
+}
+
 export function Page({
   title,
   actions,
@@ -85,6 +100,7 @@ export function Page({
   return (
     <main>
       <header class="page-head">
+        <Back />
         <h1 tabIndex={-1}>
           <Text of={title} />
         </h1>

@@ -1,10 +1,11 @@
 import { useState } from "preact/hooks";
 import { api, isOwnRequest, orNone } from "./api.ts";
 import { done } from "./calls.ts";
-import { type Move, moves, undo } from "./clock.ts";
-import { control } from "./control.ts";
+import { isMoving, type Move, moves, undo, undone, unlessRefused } from "./clock.ts";
+import { control, type StoredSnapshot } from "./control.ts";
 import { Action, Button, Problem, useWork } from "./controls.tsx";
 import { instantOf } from "./format-time.ts";
+import { useRead } from "./live.ts";
 import { Modal } from "./modal.tsx";
 import { controlCallsSince } from "./recent-requests.ts";
 import { Text } from "./ui.tsx";
@@ -72,13 +73,26 @@ async function lossOf({ id, to, number }: Move): Promise<Loss> {
 
 const mostShown = 6;
 
-/** Takes back the last move of the clock. Asks first if that also takes back what somebody else did. */
+const readSnapshots = async () => (await unlessRefused(control.snapshots())) ?? [];
+
+/** The last move of another tab, or of this one in an earlier life: moves name their snapshots like this. */
+function moveOf(snapshots: readonly StoredSnapshot[]): Move | undefined {
+  const found = snapshots.findLast(
+    ({ id, name }) => !undone.has(id) && /^before (\+\d|next$|idle$|\d{4}-)/.test(name ?? ""),
+  );
+  // What came at the same instant came before it, as a rule.
+  const to = found && new Date(Date.parse(found.now) + 1).toISOString();
+  return found && to ? { id: found.id, from: found.now, to, number: undefined } : undefined;
+}
+
+/** Takes back the last move of the clock by a page. Asks first if that also takes back what somebody else did. */
 export function Undo({ said }: { said: (text: string) => void }) {
   const [loss, setLoss] = useState<Loss>();
-  const last = moves.value.at(-1);
+  const { data: snapshots } = useRead("snapshots of moves", readSnapshots, ({ kind }) => kind === "instruments");
+  const last = moves.value.at(-1) ?? (isMoving.value ? undefined : moveOf(snapshots ?? []));
   const close = () => setLoss(undefined);
   const goBack = async ({ records }: Loss) => {
-    await undo();
+    if (last) await undo(last);
     close();
     said(records.length === 0 ? "Nothing else changed" : `Undone: ${records.join(", ")}`);
   };
@@ -91,7 +105,7 @@ export function Undo({ said }: { said: (text: string) => void }) {
   };
   return (
     <>
-      <Action kind="time" icon="undo" reason={last ? undefined : "This tab has not moved the clock yet."} run={run}>
+      <Action kind="time" icon="undo" reason={last ? undefined : "The clock has not been moved yet."} run={run}>
         Undo
       </Action>
       {last && <span class="hint far">back to {instantOf(last.from)}</span>}

@@ -5,52 +5,61 @@ import { Form } from "./forms/form.tsx";
 import { refusal } from "./permissions.ts";
 import { Text } from "./ui.tsx";
 
-/** The variables of an environment and the form to set one. */
-export function Variables({ project_id, of }: { project_id: string; of: Environment }) {
+interface Part {
+  readonly project_id: string;
+  readonly of: Environment;
+}
+
+const changeOf =
+  ({ project_id, of }: Part) =>
+  (name: string, value: Value | null) =>
+    api.environments.update({ id: project_id, name: of.name, variables: { [name]: value as string } });
+
+/** The button and the form for one more variable. */
+export const NewVariable = (part: Part) => <SetVariable reason={refusal("deployments:write")} set={changeOf(part)} />;
+
+/** The variables of an environment. */
+export function Variables({ project_id, of }: Part) {
   const variables = Object.entries(of.variables);
   const reason = refusal("deployments:write");
-  const change = (name: string, value: Value | null) =>
-    api.environments.update({ id: project_id, name: of.name, variables: { [name]: value as string } });
+  const change = changeOf({ project_id, of });
   return (
-    <>
-      <div class="table-place">
-        <table class="rows variables">
-          <caption class="unseen">Variables of {of.name}</caption>
-          <tbody>
-            {variables.map(([name, value]) => (
-              <tr key={name}>
-                <th scope="row" class="mono">
-                  <Text of={name} />
-                </th>
-                <td class="mono">{typeof value === "string" ? <Text of={value.slice(0, 2000)} /> : <em>secret</em>}</td>
-                <td class="end">
-                  <SetVariable
-                    label="Change"
-                    reason={reason}
-                    stored={{
-                      name,
-                      value: typeof value === "string" ? value : "",
-                      kind: typeof value === "string" ? "plain" : "secret",
-                    }}
-                    set={change}
-                  />
-                  <FormDialog
-                    label="Remove"
-                    title={`Remove ${name}?`}
-                    kind="danger"
-                    reason={reason}
-                    run={() => change(name, null)}
-                  >
-                    <p>The next deployment to {of.name} does not have it.</p>
-                  </FormDialog>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-      <SetVariable reason={reason} set={change} />
-    </>
+    <div class="table-place">
+      <table class="rows variables">
+        <caption class="unseen">Variables of {of.name}</caption>
+        <tbody>
+          {variables.map(([name, value]) => (
+            <tr key={name}>
+              <th scope="row" class="mono">
+                <Text of={name} />
+              </th>
+              <td class="mono">{typeof value === "string" ? <Text of={value.slice(0, 2000)} /> : <em>secret</em>}</td>
+              <td class="end">
+                <SetVariable
+                  label="Change"
+                  reason={reason}
+                  stored={{
+                    name,
+                    value: typeof value === "string" ? value : "",
+                    kind: typeof value === "string" ? "plain" : "secret",
+                  }}
+                  set={change}
+                />
+                <FormDialog
+                  label="Remove"
+                  title={`Remove ${name}?`}
+                  kind="danger"
+                  reason={reason}
+                  run={() => change(name, null)}
+                >
+                  <p>The next deployment to {of.name} does not have it.</p>
+                </FormDialog>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }
 
@@ -77,9 +86,15 @@ function SetVariable({
     await set(name.trim(), kind === "plain" ? value : isKept ? { secret: true } : { value, secret: true });
   };
   const kept = { hint: "The stored value is never shown. Leave this empty to keep it." };
-  const kind = stored && { kind: "quiet" as const };
   return (
-    <Form label={label} submit="Save" {...kind} reason={reason} start={stored ?? unset} run={run}>
+    <Form
+      label={label}
+      submit="Save"
+      {...(stored && { kind: "quiet" })}
+      reason={reason}
+      start={stored ?? unset}
+      run={run}
+    >
       {stored ? (
         <p>
           <Text of={stored.name} class="mono" />

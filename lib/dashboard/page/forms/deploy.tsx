@@ -4,8 +4,9 @@ import { api } from "../api.ts";
 import { Action, Field, FormDialog, Select } from "../controls.tsx";
 import { useRead } from "../live.ts";
 import { refusal } from "../permissions.ts";
+import { Release } from "../release.tsx";
 import { go } from "../router.ts";
-import { readSources, refOf, shortVersion } from "../sources.ts";
+import { readSources, refOf } from "../sources.ts";
 import { Loading, Text, Time } from "../ui.tsx";
 import { Form, filled } from "./form.tsx";
 
@@ -111,8 +112,8 @@ function Fields({ project_id, values, set }: FieldsProps) {
       <Field label="Environment" list={data?.environments ?? []} required />
       {live && (
         <p class="hint">
-          Now live: <Text of={liveSource ? refOf(liveSource) : ""} />{" "}
-          <span class="mono">{shortVersion(live.version)}</span>, <Time at={live.deployed_at ?? live.updated_at} />
+          Now live: <Release of={liveSource} version={live.version} />,{" "}
+          <Time at={live.deployed_at ?? live.updated_at} />
         </p>
       )}
       <Select
@@ -169,7 +170,7 @@ export function Cancel({ of }: { of: Pick<Deployment, "id" | "status"> }) {
   );
 }
 
-type Listed = Pick<DeploymentItem, "id" | "project_id" | "environment">;
+type Listed = Pick<DeploymentItem, "id" | "project_id" | "environment" | "status">;
 
 /** Deploys the same source again: a branch may have moved on since. */
 export function Redeploy({ of, isQuiet }: { of: Listed; isQuiet?: boolean }) {
@@ -185,8 +186,9 @@ export function Redeploy({ of, isQuiet }: { of: Listed; isQuiet?: boolean }) {
     const made = await api.deployments.create({ project_id, environment, source: { type, ...given } as never });
     go(`/deployments/${made.id}`);
   };
+  const kind = isQuiet ? ({ kind: "quiet" } as const) : of.status === "failed" ? ({ kind: "main" } as const) : {};
   return (
-    <FormDialog label="Redeploy" {...(isQuiet && { kind: "quiet" })} reason={refusal("deployments:write")} run={run}>
+    <FormDialog label="Redeploy" {...kind} reason={refusal("deployments:write")} run={run}>
       <Again of={of} />
     </FormDialog>
   );
@@ -236,8 +238,8 @@ function Before({ of: { id, project_id, environment } }: { of: Listed }) {
   if (!before) return <p>No earlier release of this environment is among its last hundred deployments.</p>;
   return (
     <p>
-      <Text of={source ? refOf(source) : ""} class="strong" /> <span class="mono">{shortVersion(before.version)}</span>,
-      which went live <Time at={before.deployed_at ?? before.updated_at} />, comes back to <Text of={environment} />.
+      <Release of={source} version={before.version} />, which went live{" "}
+      <Time at={before.deployed_at ?? before.updated_at} />, comes back to <Text of={environment} />.
     </p>
   );
 }

@@ -4,7 +4,8 @@ import { filled } from "../forms/form.tsx";
 import { useCall } from "../live.ts";
 import { useNames } from "../names.ts";
 import { Records, Ref } from "../parts.tsx";
-import { place, setQuery } from "../router.ts";
+import { href, place, setQuery } from "../router.ts";
+import { useLaneNames } from "../timeline-names.ts";
 import { Page, Text, Time } from "../ui.tsx";
 import { Pages } from "./projects.tsx";
 import { requestsOf } from "./requests.tsx";
@@ -29,10 +30,15 @@ export function AuditLogPage() {
   const { query } = place.value;
   const [action = "", user_id = "", cursor = ""] = ["action", "user_id", "cursor"].map((name) => query.get(name) ?? "");
   const names = useNames();
+  const records = useLaneNames();
   const filter = filled({ action, user_id, cursor });
   const { data, error } = useCall("audit-log.list", { per_page: 50, ...filter }, "record rights");
   return (
     <Page title="Audit log">
+      <p class="hint">
+        Every change, but for deployments and generations: <a href={href("/deployments")}>these</a> say themselves who
+        made them.
+      </p>
       <search class="filters">
         <Select
           label="Action"
@@ -53,7 +59,12 @@ export function AuditLogPage() {
         empty={action || user_id ? "No such change." : "Nothing has been changed yet."}
         columns={{
           Action: ({ action }) => <Text of={action} class="mono" />,
-          Target: ({ target }) => target && <Ref of={target} />,
+          Target: ({ target }) =>
+            target && (
+              <Ref of={target}>
+                {records.get(target) ?? names.people.get(target) ?? names.keys.get(target) ?? target}
+              </Ref>
+            ),
           Person: ({ user_id, key_id }) => (
             <>
               <Text of={names.person(user_id) || "nobody"} />
@@ -66,7 +77,7 @@ export function AuditLogPage() {
           ),
           Time: ({ at }) => <Time at={at} />,
           Via: ({ via }) => via,
-          Address: ({ address }) => address && <Ref of={address} />,
+          Address: ({ address }) => address && <Text of={address} class="mono" />,
           Request: ({ request_id }) =>
             request_id && <Ref of={request_id} to={requestsOf(request_id)}>{`…${request_id.slice(-8)}`}</Ref>,
         }}

@@ -1,13 +1,14 @@
+import { useState } from "preact/hooks";
 import type { Delivery, DeliveryDetail } from "../../../client/generated/records.ts";
 import { api } from "../api.ts";
 import { Action, Select } from "../controls.tsx";
 import { instantOf, lengthOf } from "../format-time.ts";
 import { curlOfDelivery } from "../forms/call-forms.ts";
 import { Form } from "../forms/form.tsx";
-import { serviceNow, useCall } from "../live.ts";
+import { serviceNow, speed, useCall } from "../live.ts";
 import { Block, Copy, indented, Records, Ref } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
-import { type Family, isGood, wordOf } from "../receiver-health.tsx";
+import { type Family, hostOf, isGood, wordOf } from "../receiver-health.tsx";
 import { subjectIn } from "../request-effects.tsx";
 import { href, place } from "../router.ts";
 import { Empty, loadingPage, Page, Section, Status, Text, Time } from "../ui.tsx";
@@ -41,7 +42,7 @@ export function DeliveriesPart({ family, id }: OfEndpoint) {
         columns={{
           State: ({ status }) => <Status of={status} />,
           Event: ({ id: dlv, event }) => (
-            <a class="mono" href={href(`/${family}/${id}/${dlv}`)}>
+            <a class="mono lead" href={href(`/${family}/${id}/${dlv}`)}>
               {event}
             </a>
           ),
@@ -78,12 +79,20 @@ const Recover = ({ family, id }: OfEndpoint) => (
 );
 
 export function DeliveryPage({ family, id, dlv }: OfEndpoint & { dlv: string }) {
+  const [asked, setAsked] = useState<number>();
   const { data, error } = useCall(`${family}.delivery`, { id, dlv }, `${id} ${dlv} delivery`);
   if (!data) return loadingPage("Delivery", error);
   const actions = (
     <>
       <Copy text={curlOfDelivery(data.request)}>Copy as curl</Copy>
-      <Action kind="main" reason={refusal(`${family}:write`)} run={() => api[family].redeliver({ id, dlv })}>
+      <Action
+        kind="main"
+        reason={refusal(`${family}:write`)}
+        run={async () => {
+          await api[family].redeliver({ id, dlv });
+          setAsked(data.attempts.length);
+        }}
+      >
         Send again
       </Action>
     </>
@@ -93,11 +102,13 @@ export function DeliveryPage({ family, id, dlv }: OfEndpoint & { dlv: string }) 
       <p class="facts">
         <Status of={data.status} />
         <Ref of={data.id} />
-        <a href={href(`/${family}/${id}`)}>{family === "webhooks" ? "Webhook" : "Integration"}</a>
+        <a href={href(`/${family}/${id}`)}>
+          {family === "webhooks" ? "Webhook" : "Integration"} <Text of={hostOf(data.request.url)} />
+        </a>
         <Cause of={data.request.body} />
         <span>{instantOf(data.created_at)} UTC</span>
       </p>
-      <Attempts of={data} />
+      <Attempts of={data} isAsked={asked === data.attempts.length} />
       <Section title="Request">
         <p class="mono">
           POST <Text of={data.request.url} />
@@ -109,7 +120,11 @@ export function DeliveryPage({ family, id, dlv }: OfEndpoint & { dlv: string }) 
             .join("\n")}
         />
         <Block label="Body" of={indented(data.request.body)} />
-        <p class="hint">This signature uses the current secret, as the next attempt would.</p>
+        <p class="hint">
+          {"x-service-signature" in data.request.headers
+            ? "This signature uses the current secret, as the next attempt would."
+            : "It is not signed: its receiver has no secret."}
+        </p>
       </Section>
     </Page>
   );
@@ -130,12 +145,14 @@ function Cause({ of }: { of: string }) {
 }
 
 /** Every attempt with its response, and the time of the next one. */
-function Attempts({ of }: { of: DeliveryDetail }) {
+function Attempts({ of, isAsked }: { of: DeliveryDetail; isAsked: boolean }) {
+  const due = of.next_attempt_at ?? (isAsked && speed.value === 0 ? new Date(serviceNow()).toISOString() : null);
   return (
     <Section title="Attempts">
-      {of.attempts.length === 0 && of.next_attempt_at === null && <Empty>It has not been sent.</Empty>}
+      {of.attempts.length === 0 && due === null && <Empty>It has not been sent.</Empty>}
       <ol class="attempt-list">
-        {of.attempts.map((one) => {
+        {of.attempts.map((one, i) => {
+          const before = of.attempts[i - 1]?.at;
           return (
             <li key={one.number}>
               <div class="row">
@@ -143,23 +160,25 @@ function Attempts({ of }: { of: DeliveryDetail }) {
                 <Status of={isGood(one) ? "succeeded" : "failed"} />
                 <Text of={wordOf(one)} />
                 <span class="hint">
-                  {instantOf(one.at)} UTC, {lengthOf(one.duration_ms)}
+                  {instantOf(one.at)} UTC{before && `, ${lengthOf(Date.parse(one.at) - Date.parse(before))} later`},
+                  took {lengthOf(one.duration_ms)}
+                  {one.status !== null && !one.response && ", no body"}
                 </span>
               </div>
-              {one.response ? (
-                <Block label={`Answer ${one.number}`} of={one.response} />
-              ) : (
-                one.status !== null && <p class="hint">The answer had no body.</p>
-              )}
+              {one.response && <Block label={`Answer ${one.number}`} of={one.response} />}
             </li>
           );
         })}
-        {of.next_attempt_at !== null && (
+        {due !== null && (
           <li class="coming">
             <div class="row">
               <strong>{of.attempts.length + 1}</strong>
               <Status of="pending" />
-              <span class="hint">{instantOf(of.next_attempt_at)} UTC</span>
+              <span class="hint">
+                {Date.parse(due) > serviceNow() || speed.value > 0
+                  ? `${instantOf(due)} UTC`
+                  : "Due now. The clock stands: it is sent as soon as the clock moves."}
+              </span>
             </div>
           </li>
         )}

@@ -22,16 +22,18 @@ export function DeploymentPage({ id }: { id: string }) {
       const { project_id, environment } = deployment;
       const [project, live] = await Promise.all([
         api.projects.get({ id: project_id }, { signal }),
-        api.deployments.list({ project_id, environment, status: "active", per_page: 1 }, { signal }),
+        api.deployments.list({ project_id, environment, status: "active", per_page: 50 }, { signal }),
       ]);
-      const sources = await readSources([id, ...live.data.map((one) => one.id)], signal);
-      return { deployment, project, live: live.data[0], sources };
+      // Of an ended deployment: what was live before it.
+      const before = live.data.find((one) => deployment.completed_at === null || one.id < id);
+      const sources = await readSources(before ? [id, before.id] : [id], signal);
+      return { deployment, project, live: live.data[0], before, sources };
     },
     (change) => change.kind === "deployment",
   );
   const log = useLog(deploymentLog(id));
   if (!data) return loadingPage("Deployment", error);
-  const { deployment, project, live, sources } = data;
+  const { deployment, project, live, before, sources } = data;
   const { environment, created_by, created_at, completed_at, version } = deployment;
   const restores = sources.get(id)?.restores;
   return (
@@ -53,7 +55,7 @@ export function DeploymentPage({ id }: { id: string }) {
         <Time at={created_at} />
       </p>
       <States of={deployment} log={log.data ?? []} />
-      <Reason status={deployment.status} of={log.data ?? []} />
+      <Reason of={deployment} log={log.data ?? []} live={live} />
       <Facts
         of={{
           Source: <SourceText of={deployment.source} />,
@@ -79,8 +81,12 @@ export function DeploymentPage({ id }: { id: string }) {
             Ended: `${instantOf(completed_at)} UTC, after ${lengthOf(Date.parse(completed_at) - Date.parse(created_at))}`,
           }),
           ...(deployment.url && { URL: <Ref of={deployment.url} to={deployment.url} /> }),
-          ...(live &&
-            live.id !== id && { "Since the live one": <Changes of={deployment} live={live} sources={sources} /> }),
+          ...(before &&
+            live?.id !== id && {
+              [before.id === live?.id ? "Since the live one" : "Since the one before"]: (
+                <Changes of={deployment} live={before} sources={sources} />
+              ),
+            }),
         }}
       />
       <Section title="Log">
@@ -103,23 +109,21 @@ const wayOf = {
   command: "a command",
 } as const;
 
-const nextSteps: Readonly<Record<string, string>> = {
-  failed: "What ran before keeps running. Fix this, then deploy again.",
-  rolled_back: "The previous release stays live. Fix this, then deploy again.",
-};
-
-/** Why a deployment failed: the last error other than "Deployment failed" itself. */
-function Reason({ status, of }: { status: string; of: readonly LogEntry[] }) {
-  const next = nextSteps[status];
-  const errors = of.filter(({ level, message }) => level === "error" && message !== "Deployment failed");
-  const reason = errors.at(-1)?.message;
-  if (next === undefined || reason === undefined) return null;
+/** Why a deployment failed: the last error other than "Deployment failed" itself, and its line of the log. */
+function Reason({ of, log, live }: { of: Deployment; log: readonly LogEntry[]; live: DeploymentItem | undefined }) {
+  const line = log.findLastIndex(({ level, message }) => level === "error" && message !== "Deployment failed");
+  const reason = log[line]?.message;
+  if (!["failed", "rolled_back"].includes(of.status) || reason === undefined) return null;
   return (
     <div class="reason">
       <p class="problem">
         <Text of={reason.slice(0, 2000)} />
       </p>
-      <p class="hint">{next}</p>
+      <p class="hint">
+        <a href={href(`/deployments/${of.id}?line=${line + 1}`)}>Line {line + 1} of the log</a>.{" "}
+        {live?.version ? `${shortVersion(live.version)} is live. ` : "What ran before keeps running. "}
+        Fix this, then deploy again.
+      </p>
     </div>
   );
 }
@@ -159,8 +163,12 @@ function Changes({
   const changed = (name: string, from: string, to: string) => (from === to ? [] : [{ name, from, to }]);
   const all = [
     ...changed("source", before?.repo ?? before?.image_url ?? "", of.source.repo ?? of.source.image_url ?? ""),
-    ...changed("branch or tag", before ? refOf(before) : "", refOf(of.source)),
-    ...changed("version", shortVersion(live.version), shortVersion(of.version) || "not built yet"),
+    ...changed(of.source.tag === null ? "branch" : "tag", before ? refOf(before) : "", refOf(of.source)),
+    ...changed(
+      "version",
+      shortVersion(live.version),
+      shortVersion(of.version) || (of.completed_at === null ? "not built yet" : "none"),
+    ),
   ];
   return (
     <>
@@ -170,8 +178,7 @@ function Changes({
           {name} <Text of={from} /> → <Text of={to} />
         </div>
       ))}
-      <a href={href(`/deployments/${live.id}`)}>The live deployment</a>{" "}
-      <Time at={live.deployed_at ?? live.updated_at} />
+      <a href={href(`/deployments/${live.id}`)}>That deployment</a> <Time at={live.deployed_at ?? live.updated_at} />
     </>
   );
 }

@@ -2,7 +2,7 @@ import { lifecycle } from "../../../features/deployments/states.ts";
 import { Field, Select } from "../controls.tsx";
 import { Deploy } from "../forms/deploy.tsx";
 import { useCall } from "../live.ts";
-import { place, setQuery } from "../router.ts";
+import { href, place, setQuery } from "../router.ts";
 import { DeploymentRows, useProjects } from "../tables.tsx";
 import { Empty, Loading, Page } from "../ui.tsx";
 import { Pages } from "./projects.tsx";
@@ -47,12 +47,19 @@ export function DeploymentsPage() {
           ]}
           onChange={change("project")}
         />
-        <Field label="Environment" value={environment ?? ""} onInput={change("environment")} />
+        <Field
+          label="Environment"
+          placeholder="its whole name"
+          value={environment ?? ""}
+          onInput={change("environment")}
+        />
       </search>
       {data && (data.data.length > 0 || Object.keys(filter).length === 0) ? (
         <DeploymentRows of={data.data} projects={projects} />
       ) : data ? (
-        <Empty>No deployment matches these filters.</Empty>
+        <Empty>
+          No deployment matches these filters. <a href={href("/deployments")}>Clear them</a>
+        </Empty>
       ) : (
         <Loading error={error} />
       )}

@@ -1,14 +1,14 @@
 import type { ComponentChildren } from "preact";
 import type { Integration, Webhook } from "../../../client/generated/records.ts";
 import { catalog } from "../../../features/events/catalog.ts";
-import { api } from "../api.ts";
+import { api, session } from "../api.ts";
 import { Action, Field, FormDialog } from "../controls.tsx";
 import { Area } from "../forms/form.tsx";
 import { useCall } from "../live.ts";
 import { Records } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
 import { type Endpoint, type Family, LastAnswer, Rate, useHealth } from "../receiver-health.tsx";
-import { go } from "../router.ts";
+import { go, href } from "../router.ts";
 import { Link, Page, Status, Time } from "../ui.tsx";
 
 /** The events of an endpoint as text. */
@@ -75,12 +75,17 @@ export function EndpointsPage<F extends Family>({
   const health = useHealth(family, all?.filter(sends).map(({ id }) => id) ?? []);
   return (
     <Page title={title} actions={create}>
+      {session.value?.mode === "dev" && (
+        <p class="hint">
+          In dev, what goes to public addresses is answered by the <a href={href("/inbox")}>inbox</a>.
+        </p>
+      )}
       <Records
         of={all}
         error={error}
         empty={empty}
         columns={{
-          [head[0]]: (one) => <Link to={`/${family}/${one.id}`} of={name(one)} class="strong" />,
+          [head[0]]: (one) => <Link to={`/${family}/${one.id}`} of={name(one)} class="lead strong" />,
           State: ({ status }) => <Status of={status} />,
           Accepted: (one) => sends(one) && <Rate of={health.get(one.id)} />,
           "Last answer": ({ id }) => <LastAnswer of={health.get(id)} />,

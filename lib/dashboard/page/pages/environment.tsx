@@ -10,7 +10,7 @@ import { refusal } from "../permissions.ts";
 import { PreviewNote } from "../preview-note.tsx";
 import { go, href } from "../router.ts";
 import { Empty, Link, loadingPage, Page, Section, Text, Time } from "../ui.tsx";
-import { Variables } from "../variables.tsx";
+import { NewVariable, Variables } from "../variables.tsx";
 import { Beside } from "./environment-runs.tsx";
 import { LogView, useLog } from "./log.tsx";
 
@@ -58,7 +58,7 @@ export function EnvironmentPage({ project_id, name }: { project_id: string; name
       <Crashes project_id={project_id} of={environment} />
       <Domains project_id={project_id} of={environment} />
       <Beside project_id={project_id} of={environment} />
-      <Section title="Variables">
+      <Section title="Variables" actions={<NewVariable project_id={project_id} of={environment} />}>
         <Variables project_id={project_id} of={environment} />
       </Section>
       <Section title="Log">

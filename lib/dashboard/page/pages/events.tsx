@@ -55,9 +55,9 @@ interface Props {
 
 /** The subject of an event in a few words. */
 function Subject({ of: { data }, projects }: Props) {
-  const { name, email, project_id, environment } = data;
+  const { name, email, project_id, environment, model } = data;
   const project = name ?? projects.get(String(project_id))?.name ?? project_id;
-  const words = [email, project, environment].filter((word) => typeof word === "string");
+  const words = [email, project, environment, model].filter((word) => typeof word === "string");
   return <Text of={words.join(", ").slice(0, 300)} />;
 }
 
@@ -65,7 +65,7 @@ function EventPart({ of, projects }: Props) {
   const { deployment_id, project_id } = of.data;
   const subject = subjectOf(of.data);
   return (
-    <details class="entry">
+    <details class="happening">
       <summary>
         <span class="mono">{of.event}</span>
         <Subject of={of} projects={projects} />

@@ -115,15 +115,19 @@ export function GenerationPage({ id }: { id: string }) {
           <Text of={data.error.message} /> (<code>{data.error.code}</code>)
         </p>
       )}
-      <div class="large">
+      <div class="halves large">
         <Media of={data} />
+        <div class="stack">
+          <Section title="Prompt">
+            <Block label="Text of the prompt" of={promptOf(data)} />
+          </Section>
+          {Object.keys(others).length > 0 && (
+            <Section title="Inputs">
+              <Facts of={textsOf(others)} />
+            </Section>
+          )}
+        </div>
       </div>
-      <Section title="Prompt">
-        <Block label="Text of the prompt" of={promptOf(data)} />
-      </Section>
-      <Section title="Inputs">
-        <Facts of={textsOf(others)} />
-      </Section>
     </Page>
   );
 }

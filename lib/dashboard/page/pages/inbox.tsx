@@ -5,7 +5,8 @@ import { Action, Button, Field, FormDialog } from "../controls.tsx";
 import { instantOf } from "../format-time.ts";
 import { Form } from "../forms/form.tsx";
 import { type Change, useRead } from "../live.ts";
-import { Facts, indented } from "../parts.tsx";
+import { Facts, indented, Ref } from "../parts.tsx";
+import { subjectIn } from "../request-effects.tsx";
 import { place, setQuery } from "../router.ts";
 import { Empty, loadingPage, Page, Section, Text, Time } from "../ui.tsx";
 
@@ -49,13 +50,13 @@ export function InboxPage() {
   const { caught, settings } = data;
   const names = [...new Set([...caught, ...settings].map(({ endpoint }) => endpoint))].sort();
   const shown = caught.filter(({ endpoint }) => name === "" || endpoint === name).reverse();
-  const open = shown.find((one) => nameOf(one) === chosen);
+  const open = shown.find((one) => nameOf(one) === chosen) ?? shown[0];
   return (
     <Page
       title="Inbox"
       actions={
         <>
-          <Configure name={name} />
+          <Configure name={name} names={names} />
           <FormDialog
             label="Clear"
             title="Clear the inbox?"
@@ -113,11 +114,7 @@ export function InboxPage() {
               </li>
             ))}
           </ol>
-          {open ? (
-            <Delivery key={nameOf(open)} of={open} />
-          ) : (
-            <Empty>Choose a delivery to see what was received.</Empty>
-          )}
+          {open && <Delivery key={nameOf(open)} of={open} />}
         </div>
       )}
     </Page>
@@ -129,7 +126,7 @@ const isGood = (answer: InboxAnswer | null) => {
   return typeof status === "number" && status < 300;
 };
 const attemptOf = ({ headers }: Caught) =>
-  headers["x-service-attempt"] === undefined ? "" : `attempt ${headers["x-service-attempt"]}`;
+  Number(headers["x-service-attempt"] ?? 1) === 1 ? "" : `attempt ${headers["x-service-attempt"]}`;
 
 /** What an inbox responds with next, and a button to stop that. */
 const Setting = ({ of: { endpoint, responses, forward, has_sink } }: { of: InboxSettings }) => (
@@ -155,7 +152,7 @@ const Setting = ({ of: { endpoint, responses, forward, has_sink } }: { of: Inbox
   </p>
 );
 
-const Configure = ({ name }: { name: string }) => (
+const Configure = ({ name, names }: { name: string; names: readonly string[] }) => (
   <Form
     label="Set answers"
     submit="Save"
@@ -165,7 +162,7 @@ const Configure = ({ name }: { name: string }) => (
       if (forward.trim() !== "") await control.configureInbox(name, { forward: forward.trim() });
     }}
   >
-    <Field label="Name" required hint="The NAME of https://NAME.inbox.test/…" />
+    <Field label="Name" required list={names} hint="The NAME of https://NAME.inbox.test/…" />
     <Field label="Next answers" name="responses" hint={forms} />
     <Field
       label="Forward to"
@@ -175,7 +172,8 @@ const Configure = ({ name }: { name: string }) => (
   </Form>
 );
 
-function Delivery({ of: { url, headers, body, received_at, endpoint } }: { of: Caught }) {
+function Delivery({ of: { url, headers, body, received_at, endpoint, response } }: { of: Caught }) {
+  const subject = subjectIn(body);
   const [isRaw, setRaw] = useState(false);
   return (
     <article class="detail">
@@ -183,6 +181,14 @@ function Delivery({ of: { url, headers, body, received_at, endpoint } }: { of: C
       <p class="facts">
         <span>to {endpoint}</span>
         <span class="mono">{instantOf(received_at)}</span>
+        <span>
+          answered <span class={isGood(response) ? "mono good" : "mono bad"}>{wordOf(response)}</span>
+        </span>
+        {subject !== undefined && (
+          <span>
+            about <Ref of={subject} />
+          </span>
+        )}
       </p>
       <p class="mono text">POST {url}</p>
       <div class="mono">

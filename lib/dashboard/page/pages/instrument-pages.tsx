@@ -22,7 +22,7 @@ interface Chosen {
 
 let Loaded: ComponentType<Chosen> | undefined;
 
-/** All these pages are in one file, which loads when the first of them opens. */
+/** These pages, and those of the administration, are in one file, which loads when the first of them opens. */
 export function InstrumentPage(chosen: Chosen) {
   const [error, setError] = useState<unknown>();
   const [, setLoaded] = useState(Loaded !== undefined);

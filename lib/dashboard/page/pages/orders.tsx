@@ -43,8 +43,8 @@ export function EveryOrder() {
   return (
     <Section title="Every order">
       <p class="hint">
-        Two to five deliveries, delivered in every order. Each order gets its own copy of the service, which is then
-        thrown away. The receivers are not copied.
+        Does a receiver bear deliveries that overtake each other? Choose two to five, and they are delivered in every
+        order. Each order gets its own copy of the service, which is then thrown away. The receivers are not copied.
       </p>
       {!data && <Loading error={error} />}
       {data?.length === 0 && <Empty>No delivery yet. Create a webhook, then deploy something.</Empty>}

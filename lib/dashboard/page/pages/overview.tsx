@@ -1,14 +1,15 @@
 import { useState } from "preact/hooks";
-import { readMetrics } from "../api.ts";
+import { readMetrics, session } from "../api.ts";
 import { LineChart } from "../chart.tsx";
 import { pageOf, workOf } from "../clock.ts";
+import { Emulate } from "../emulate.tsx";
 import { FirstSteps } from "../first-steps.tsx";
 import { dollars, lengthOf } from "../format-time.ts";
 import { Icon } from "../icon.tsx";
 import { serviceNow, useCall, usePoll, useRead } from "../live.ts";
 import { sourceOf } from "../media.ts";
 import { useNames } from "../names.ts";
-import { type GaveUp, lately, type Overview, readOverview, troubleOf } from "../overview-data.ts";
+import { type GaveUp, lately, namesOf, type Overview, readOverview, troubleOf } from "../overview-data.ts";
 import { href } from "../router.ts";
 import { refOf, shortVersion, useSources } from "../sources.ts";
 import { useProjects } from "../tables.tsx";
@@ -40,6 +41,7 @@ export function OverviewPage() {
   return (
     <Page title="Overview" actions={<NewProject />}>
       <Figures of={data} />
+      {session.value?.mode === "dev" && <Emulate />}
       <div class="story">
         <div class="stack">
           <Attention of={data} nameOf={nameOf} />
@@ -52,26 +54,31 @@ export function OverviewPage() {
               <Deployments of={data.latest} nameOf={nameOf} />
             )}
           </Section>
-          {pictures.length > 0 && <Pictures of={pictures} />}
-          <FirstSteps begun={begun} />
         </div>
         <div class="stack">
-          <DueNext of={data.upcoming} />
-          <Load />
+          <DueNext of={data} nameOf={nameOf} />
           <Section title="Lately" actions={<a href={href("/events")}>All events</a>}>
             {happened.length === 0 && <p class="hint">Nothing has happened yet.</p>}
             <ol class="lately">
-              {happened.map(({ at, icon, text, path, hue }) => (
+              {happened.map(({ at, icon, text, path, hue, more }) => (
                 <li key={`${at} ${text} ${path}`}>
                   <span class={hue}>
                     <Icon of={icon} />
                   </span>
-                  <Link to={path} of={text} />
+                  <span>
+                    <Link to={path} of={text} />
+                    {more && <span class="hint lead">{more}</span>}
+                  </span>
                   <Time at={at} />
                 </li>
               ))}
             </ol>
           </Section>
+        </div>
+        <div class="stack">
+          {pictures.length > 0 && <Pictures of={pictures} />}
+          <FirstSteps begun={begun} />
+          <Load />
         </div>
       </div>
     </Page>
@@ -143,13 +150,14 @@ function Attention({ of, nameOf }: { of: Overview; nameOf: (id: string) => strin
             <span class="hint">{trouble}</span>
           </li>
         ))}
-        {of.failed.map(({ deployment, reason }) => (
+        {of.failed.map(({ deployment, live, reason }) => (
           <li key={deployment.id}>
             <Status of={deployment.status} />
             <Link
               to={`/deployments/${deployment.id}`}
               of={`${nameOf(deployment.project_id)} to ${deployment.environment}`}
             />
+            {live?.version && <span class="hint">{shortVersion(live.version)} stays live</span>}
             <Time at={deployment.completed_at ?? deployment.updated_at} />
             {reason && (
               <code>
@@ -176,7 +184,7 @@ const Pictures = ({ of: pictures }: { of: Overview["generations"] }) => (
               ) : (
                 <Status of={one.status} />
               )}
-              <Text of={promptOf(one).slice(0, 80) || one.model} />
+              <Text of={promptOf(one).slice(0, 300) || one.model} />
             </a>
           </li>
         );
@@ -185,19 +193,24 @@ const Pictures = ({ of: pictures }: { of: Overview["generations"] }) => (
   </Section>
 );
 
-function DueNext({ of }: { of: Overview["upcoming"] }) {
-  if (of.length === 0) return null;
+function DueNext({ of, nameOf }: { of: Overview; nameOf: (id: string) => string }) {
+  if (of.upcoming.length === 0) return null;
+  const names = namesOf(of, nameOf);
   return (
     <Section title="Due next" actions={<a href={href("/timeline")}>Timeline</a>}>
       <ol class="lately">
-        {of.map(({ at, kind, id }) => {
+        {of.upcoming.map(({ at, kind, id }) => {
           const page = pageOf(id);
           const wait = Date.parse(at) - serviceNow();
-          const text = workOf({ at, kind, id });
+          const work = workOf({ at, kind, id });
+          const name = names.get(id ?? "");
           return (
             <li key={`${at} ${kind} ${id}`}>
               <Icon of="next" />
-              {page ? <a href={href(page)}>{text}</a> : <span>{text}</span>}
+              <span>
+                {page ? <Link to={page} of={name ?? work} /> : work}
+                {name && <span class="hint lead">{work}</span>}
+              </span>
               <time dateTime={at}>{wait > 0 ? `in ${lengthOf(wait)}` : "now"}</time>
             </li>
           );
@@ -215,11 +228,10 @@ function Load() {
   return (
     <LineChart
       title="Requests of the last hour"
-      from={`${lengthOf((data[0]?.seconds_ago ?? 0) * 1000)} ago`}
       show={(value) => `${value.toFixed(value < 10 ? 1 : 0)}/s`}
       lines={[
         { name: "answered", values: data.map((one) => one.requests_per_s) },
-        { name: "failed (5xx)", values: data.map((one) => one.failures_per_s) },
+        { name: "failed (5xx)", values: data.map((one) => one.failures_per_s), hue: "bad" },
       ]}
     />
   );

@@ -8,6 +8,7 @@ import { Form } from "../forms/form.tsx";
 import { refreshAll, useRead } from "../live.ts";
 import { Records } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
+import { href } from "../router.ts";
 import { Page, Section, Text, Time } from "../ui.tsx";
 import { OrganizationPart } from "./organization.tsx";
 
@@ -168,6 +169,12 @@ function Mailed({ of: { mail_status, mail_error } }: { of: Invitation }) {
         <Text of={error} />
       </p>
     );
+  if (session.value?.mode === "dev")
+    return (
+      <p class="hint">
+        The mail is kept in <a href={href("/mail")}>Mail</a>.
+      </p>
+    );
   return (
     <p class="hint">
       The mail is stored but not sent: no mail server is set (option <code>mail.url</code>). The operator can read its
@@ -183,7 +190,7 @@ const invitedColumns = {
       <Mailed of={of} />
     </>
   ),
-  Until: ({ expires_at }: Invitation) => `${instantOf(expires_at)} UTC`,
+  Until: ({ expires_at }: Invitation) => <span class="nowrap">{instantOf(expires_at)} UTC</span>,
   "": ({ id, role, email }: Invitation) => (
     <>
       <Action

@@ -2,6 +2,7 @@ import type { DeploymentItem, Environment, Project } from "../../../client/gener
 import { api } from "../api.ts";
 import { Action, Field } from "../controls.tsx";
 import { Restarts } from "../crashes.tsx";
+import { countOf } from "../format-time.ts";
 import { Deploy, Redeploy, RollBack } from "../forms/deploy.tsx";
 import { DeployFolder } from "../forms/deploy-folder.tsx";
 import { Form } from "../forms/form.tsx";
@@ -12,8 +13,11 @@ import { PreviewNote } from "../preview-note.tsx";
 import { go, href } from "../router.ts";
 import { DeploymentRows } from "../tables.tsx";
 import { Empty, Link, loadingPage, Page, Section, Status, Text, Time } from "../ui.tsx";
-import { Variables } from "../variables.tsx";
+import { NewVariable, Variables } from "../variables.tsx";
 import { Address, Live, pathOf } from "./environment.tsx";
+
+/** So many previews are shown at once. */
+const mostOpen = 5;
 
 export function ProjectPage({ id }: { id: string }) {
   const { data, error } = useRead(
@@ -40,6 +44,18 @@ export function ProjectPage({ id }: { id: string }) {
   );
   if (!data) return loadingPage("Project", error);
   const { project, environments, latest, live } = data;
+  const part = (one: Environment) => (
+    <EnvironmentPart
+      key={one.name}
+      project_id={id}
+      of={one}
+      live={live[environments.indexOf(one)]}
+      latest={latest.find(({ environment }) => environment === one.name)}
+    />
+  );
+  const rank = ({ name }: Environment) => Number(name !== "production");
+  const stable = environments.filter(({ preview }) => !preview).sort((a, b) => rank(a) - rank(b));
+  const previews = environments.filter(({ preview }) => preview);
   const actions = (
     <>
       <Actions of={project} />
@@ -62,9 +78,13 @@ export function ProjectPage({ id }: { id: string }) {
       )}
       <Section title="Environments" actions={<NewEnvironment project_id={id} />}>
         {environments.length === 0 && <Empty>No environment yet. A deployment creates the one that it names.</Empty>}
-        {environments.map((one, i) => (
-          <EnvironmentPart key={one.name} project_id={id} of={one} live={live[i]} />
-        ))}
+        {stable.map(part)}
+        {previews.length > 0 && (
+          <details open={previews.length <= mostOpen}>
+            <summary>{countOf(previews.length, "preview")}</summary>
+            <div class="stack">{previews.map(part)}</div>
+          </details>
+        )}
       </Section>
       <Section
         title="Latest deployments"
@@ -80,10 +100,12 @@ function EnvironmentPart({
   project_id,
   of,
   live,
+  latest,
 }: {
   project_id: string;
   of: Environment;
   live: DeploymentItem | undefined;
+  latest: DeploymentItem | undefined;
 }) {
   return (
     <article class="environment">
@@ -91,6 +113,11 @@ function EnvironmentPart({
         <h3>
           <Link to={pathOf(project_id, of.name)} of={of.name} />
         </h3>
+        {latest && latest.id !== live?.id && (
+          <a class="row latest" href={href(`/deployments/${latest.id}`)}>
+            <Status of={latest.status} /> <Time at={latest.created_at} />
+          </a>
+        )}
         <span class="row">
           <PreviewNote project_id={project_id} of={of} />
           <Address of={of} />
@@ -98,9 +125,10 @@ function EnvironmentPart({
           <Live of={live} />
           {live && <Redeploy of={live} />}
           {live && <RollBack of={live} />}
+          <NewVariable project_id={project_id} of={of} />
         </span>
       </div>
-      <Variables project_id={project_id} of={of} />
+      {Object.keys(of.variables).length > 0 && <Variables project_id={project_id} of={of} />}
     </article>
   );
 }

@@ -28,6 +28,7 @@ export const NewProject = () => (
 export function ProjectsPage() {
   const cursor = place.value.query.get("cursor") ?? "";
   const { data, error } = useCall("projects.list", { per_page: 50, ...(cursor && { cursor }) }, "record project.");
+  const { data: latest } = useCall("deployments.list", { per_page: 100 }, "deployment");
   return (
     <Page title="Projects" actions={<NewProject />}>
       <Records
@@ -35,8 +36,24 @@ export function ProjectsPage() {
         error={error}
         empty="No project yet. A project holds environments, their variables and deployments."
         columns={{
-          Name: ({ id, name }) => <Link to={`/projects/${id}`} of={name} class="strong" />,
-          State: ({ status }) => <Status of={status} />,
+          Name: ({ id, name, status }) => (
+            <>
+              <Link to={`/projects/${id}`} of={name} class="lead strong" />
+              {status === "archived" && <Status of={status} />}
+            </>
+          ),
+          "Latest deployment": ({ id }) => {
+            const one = latest?.data.find(({ project_id }) => project_id === id);
+            return (
+              one && (
+                <span class="row">
+                  <Status of={one.status} />
+                  <Link to={`/deployments/${one.id}`} of={one.environment} />
+                  <Time at={one.created_at} />
+                </span>
+              )
+            );
+          },
           Region: ({ region }) => <span class="mono nowrap">{region}</span>,
           Description: ({ description }) => description && <Text of={description} />,
           Created: ({ created_at }) => <Time at={created_at} />,

@@ -70,14 +70,14 @@ export function RequestsPage() {
   return (
     <Page title="Requests">
       <p class="hint">
-        The calls of programs in the last hour
+        The calls of programs in the last hour of this machine
         {session.value?.mode === "dev"
           ? ", and what was changed through the control interface"
           : ", as far as this server answered them"}
         .
       </p>
       <search class="filters">
-        <Field label="Search" type="search" value={value} onInput={onChange} hint="A path or an identifier" />
+        <Field label="Search" type="search" value={value} onInput={onChange} placeholder="path or identifier" />
         <Select label="Method" options={methods} {...filter("method")} />
         <Select label="Status" options={statuses} {...filter("status")} />
         <Select label="Key" options={[["", "All keys"], ...names.keys]} {...filter("key_id")} />
@@ -88,7 +88,7 @@ export function RequestsPage() {
         empty={query.size > 0 ? "No request matches these filters." : "No program has called in the last hour."}
         columns={{
           Request: (one) => (
-            <a class="mono" href={href(`/requests/${one.number}`)}>
+            <a class="mono lead" href={href(`/requests/${one.number}`)}>
               <Text of={`${one.method} ${one.path}`} />
             </a>
           ),

@@ -40,7 +40,6 @@ export function SystemPage() {
       </Page>
     );
   }
-  const from = data?.[0] && data.length > 1 ? `${lengthOf(data[0].seconds_ago * 1000)} ago` : "";
   return (
     <Page title="System">
       {!data && <Loading error={error} />}
@@ -52,7 +51,6 @@ export function SystemPage() {
                 key={title}
                 title={title}
                 show={show}
-                from={from}
                 lines={Object.entries(lines).map(([name, field]) => ({ name, values: data.map((one) => one[field]) }))}
               />
             ))}

@@ -1,6 +1,6 @@
 import type { Webhook } from "../../../client/generated/records.ts";
 import type { catalog } from "../../../features/events/catalog.ts";
-import { api } from "../api.ts";
+import { api, session } from "../api.ts";
 import { Field, Select } from "../controls.tsx";
 import { Form, listOf } from "../forms/form.tsx";
 import { useCall } from "../live.ts";
@@ -47,7 +47,16 @@ const NewWebhook = () => (
       go(`/webhooks/${made.id}`);
     }}
   >
-    <Field label="URL" type="url" hint="https://…" required />
+    <Field
+      label="URL"
+      type="url"
+      hint={
+        session.value?.mode === "dev"
+          ? "For a program on this machine: https://NAME.inbox.test/… and, in Inbox, Set answers, Forward to."
+          : "https://…"
+      }
+      required
+    />
     <EventsField />
     <Field label="Secret" type="password" hint="It signs every delivery. Nobody can read it again." />
     <HeadersField />

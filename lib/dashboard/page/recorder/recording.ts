@@ -21,6 +21,8 @@ const timeOf = (answer: unknown): number | undefined => {
 };
 
 let stop: (() => Promise<void>) | undefined;
+/** Lets the browser ask before it leaves: the steps of a recording are in this tab only. */
+const warn = (event: Event) => event.preventDefault();
 
 /** Starts to record every write of this tab. */
 export async function startRecording(): Promise<void> {
@@ -70,6 +72,7 @@ export async function startRecording(): Promise<void> {
   });
   stop = async () => {
     stop = undefined;
+    removeEventListener("beforeunload", warn);
     // A move of the clock may be on its way.
     await changesEnded();
     end();
@@ -103,6 +106,7 @@ export async function startRecording(): Promise<void> {
   };
   recordedFile.value = undefined;
   recorded.value = 0;
+  addEventListener("beforeunload", warn);
 }
 
 export const stopRecording = async (): Promise<void> => stop?.();

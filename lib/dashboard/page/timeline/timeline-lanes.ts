@@ -224,6 +224,8 @@ export function ticksOf(
   const cut = step >= day ? [5, 10] : step >= minute ? [11, 16] : step >= 1000 ? [11, 19] : [14, 23];
   return Array.from({ length: count }, (_, i) => {
     const at = first + i * step;
-    return { at, text: new Date(at).toISOString().slice(...(cut as [number, number])) };
+    // Midnight says which day begins.
+    const isDay = step >= minute && at % day === 0;
+    return { at, text: new Date(at).toISOString().slice(...(isDay ? ([5, 10] as const) : (cut as [number, number]))) };
   });
 }

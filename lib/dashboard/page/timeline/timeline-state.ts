@@ -44,20 +44,21 @@ let lastView: View | undefined;
 const longPause = 3;
 const shortestLately = 10_000;
 /** So many entries are in view, however long ago they were. */
-const fewestLately = 80;
+const fewestLately = 24;
 
 /** A view of what happened lately, up to the end of a preview. */
 function lately(entries: readonly JournalEntry[], now: number, until: number): View {
   const times = entries.map(({ at }) => Date.parse(at));
   const last = times.at(-1) ?? now;
-  const end = Math.max(last, until > now ? until : last);
+  // What was looked ahead fills two thirds.
+  if (until > now) return { from: now - (until - now) / 2, to: until + (until - now) * 0.08 };
   let first = last;
   for (const [i, time] of times.toReversed().entries()) {
     if (i > fewestLately && first - time > Math.max(shortestLately, longPause * (last - first))) break;
     first = time;
   }
-  const span = Math.max(shortestLately, end - first);
-  const to = now - end < span ? Math.max(now, end) : end;
+  const span = Math.max(shortestLately, last - first);
+  const to = now - last < span ? Math.max(now, last) : last;
   return { from: first - span * 0.04, to: to + span * 0.08 };
 }
 

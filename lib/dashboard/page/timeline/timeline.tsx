@@ -23,6 +23,11 @@ const Plot = ({ of: { entries, axis }, isDock }: { of: Timeline; isDock?: true }
   ) : (
     <>
       <Axis {...axis} />
+      {axis.lanes.every(({ marks }) => marks.every(({ at, to = at }) => to < axis.view.from || at > axis.view.to)) && (
+        <p class="hint" role="status">
+          Nothing in this window. <em>All</em> shows everything.
+        </p>
+      )}
       <p id="axis-keys" class={isDock ? "unseen" : "hint"}>
         Drag, or ← and → to pan; Ctrl and the wheel, or + and − to zoom; Shift with ← and → goes from mark to mark,
         Enter opens one, Escape returns to now.
@@ -30,14 +35,16 @@ const Plot = ({ of: { entries, axis }, isDock }: { of: Timeline; isDock?: true }
     </>
   );
 
-const Details = ({ of }: { of: Timeline }) => {
-  const { picked, entries, at, now, about, leave } = of;
+const Details = ({ of, isDock }: { of: Timeline; isDock?: true }) => {
+  const { picked, entries, at, now, about, leave, ahead } = of;
   return (
     <>
-      <div class="stack">
-        {picked.length > 0 && <Picked marks={picked} />}
-        <Past entries={entries} at={at} now={now} snapshots={about.snapshots} onLeave={leave} />
-      </div>
+      {!(isDock && ahead && at === undefined) && (
+        <div class="stack">
+          {picked.length > 0 && <Picked marks={picked} />}
+          <Past entries={entries} at={at} now={now} snapshots={about.snapshots} onLeave={leave} />
+        </div>
+      )}
       <Ahead now={now} isManual={about.clock.mode === "manual"} />
     </>
   );
@@ -76,7 +83,7 @@ export function TimelineDock() {
             <div class="row">
               <AxisButtons of={timeline} />
             </div>
-            <Details of={timeline} />
+            <Details of={timeline} isDock />
           </div>
         </>
       ) : (

@@ -1,0 +1,127 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { browser, noBrowser } from "../helpers/browser.ts";
+import { controlsOf, dashboardPage } from "../helpers/dashboard-page.ts";
+import { isLong } from "../helpers/properties.ts";
+import { listeningWorld } from "../helpers/raw-sockets.ts";
+
+/** How far the bar, its buttons and its list of work leave the window. The code is text: no browser types here. */
+const beyond = `(() => {
+  const bar = document.querySelector(".clock");
+  const shown = [...bar.querySelectorAll("button")].filter((one) => one.checkVisibility());
+  return [bar.scrollWidth - bar.clientWidth, ...shown.map((one) => one.getBoundingClientRect().right - innerWidth)];
+})()`;
+
+test("Chromium: the clock bar on every screen, and in every tab", {
+  skip: noBrowser || (!isLong && "npm run test:dashboard runs it"),
+}, async (suite) => {
+  const { open } = await browser(suite);
+
+  const opened = async (t: TestContext, path = "") => {
+    const here = await listeningWorld(t);
+    const origin = `http://127.0.0.1:${here.port}`;
+    const page = await dashboardPage(t, open, origin, path);
+    return { ...here, origin, page, ...controlsOf(page) };
+  };
+
+  await suite.test("it fits while it records and work is due, with the calls open, and on a phone", async (t) => {
+    const { page, button, project, deploy } = await opened(t);
+    await deploy((await project()).id);
+    await page.getByLabel("Clock").getByText("a deployment starts").waitFor();
+    await button("+10s").click();
+    await page.locator(".clock button:enabled", { hasText: "Undo" }).waitFor();
+    await button("Record").click();
+    await page.getByText("Recording: 0 calls").waitFor();
+    await button("Calls").click();
+    for (const width of [2560, 1440, 1280, 1200, 1024, 768]) {
+      await page.setViewportSize({ width, height: 800 });
+      const found = await page.evaluate<number[]>(beyond);
+      assert.ok(
+        found.every((one) => one <= 0),
+        `${width}: ${found}`,
+      );
+      assert.ok(await button("Stop").isVisible(), `${width}: what runs can be stopped`);
+    }
+    await button("Stop").click();
+    await button("Close").click();
+    await page.setViewportSize({ width: 390, height: 844 });
+    const bar = page.locator(".clock");
+    const heightOf = async () => (await bar.boundingBox())?.height ?? 0;
+    assert.ok((await heightOf()) <= 60, `one line on a phone, and not ${await heightOf()}`);
+    assert.equal(await button("Look ahead").isVisible(), false);
+    await button("More of the clock").click();
+    await button("Look ahead").waitFor();
+    await button("Undo").click();
+    await page.locator("button:disabled:not([aria-disabled])", { hasText: "Undo" }).waitFor();
+  });
+
+  await suite.test("the browser asks before it leaves a recording, and not after it", async (t) => {
+    const { page, button } = await opened(t, "/projects");
+    const asked: string[] = [];
+    page.on("dialog", (dialog) => {
+      asked.push(dialog.type());
+      void dialog.accept();
+    });
+    await button("Record").click();
+    await page.getByText("Recording: 0 calls").waitFor();
+    await page.reload();
+    await button("Record").click();
+    await button("Stop").click();
+    await button("Record").waitFor();
+    await page.reload();
+    assert.deepEqual(asked, ["beforeunload"]);
+  });
+
+  await suite.test("Undo is there in a new tab too, and asks what goes with it", async (t) => {
+    const { page, origin, button, service, project } = await opened(t, "/projects");
+    await project("before");
+    await button("+2h").click();
+    await page.locator("button:enabled", { hasText: "Undo" }).waitFor();
+    await project("after");
+    const other = await dashboardPage(t, open, origin, "/projects");
+    const undo = other.getByRole("button", { name: "Undo", exact: true });
+    await undo.click();
+    await other.getByRole("dialog").getByText("POST /v1/projects").waitFor();
+    await other.getByRole("dialog").getByRole("button", { name: "Undo", exact: true }).click();
+    await other.locator("button:disabled:not([aria-disabled])", { hasText: "Undo" }).waitFor();
+    assert.equal(service.clock.now().toISOString(), "2026-01-01T00:00:00.000Z");
+  });
+
+  await suite.test("a second move waits for the first, and says so", async (t) => {
+    const { page, button, service } = await opened(t, "/projects");
+    let go = () => {};
+    const waits = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    await page.route("**/_svc/clock/advance", async (route) => {
+      await waits;
+      await route.continue();
+    });
+    await button("+10s").click();
+    await page.locator('.clock button[aria-disabled="true"]').waitFor();
+    await button("+2h").click();
+    await page.getByRole("alert").getByText("The clock is still moving.", { exact: false }).waitFor();
+    go();
+    await page
+      .getByLabel("Clock")
+      .getByText(/jobs? ran/)
+      .waitFor();
+    assert.equal(service.clock.now().toISOString(), "2026-01-01T00:00:10.000Z");
+  });
+
+  await suite.test("what a look ahead found is the first that shows, and the axis shows that hour", async (t) => {
+    const { page, button, service, project, deploy } = await opened(t, "/projects");
+    const { id } = await project();
+    await deploy(id);
+    await service.clock.advance("4d");
+    await deploy(id);
+    await button("Look ahead").click();
+    const lines = page.getByLabel("What would happen").getByRole("listitem");
+    await lines.nth(2).waitFor();
+    const dock = await page.getByLabel("Timeline", { exact: true }).boundingBox();
+    const third = await lines.nth(2).boundingBox();
+    assert.ok(dock && third && third.y + third.height <= dock.y + dock.height, "three lines are in sight");
+    const ticks = await page.locator(".tick-text").allTextContents();
+    assert.ok(ticks.includes("00:30"), `${ticks}`);
+  });
+});

@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { browser, noBrowser } from "../helpers/browser.ts";
+import { dashboardPage } from "../helpers/dashboard-page.ts";
+import { fillDashboard } from "../helpers/dashboard-world.ts";
+import { isLong } from "../helpers/properties.ts";
+import { listeningWorld } from "../helpers/raw-sockets.ts";
+
+test("Chromium: lists", { skip: noBrowser || (!isLong && "npm run test:dashboard runs it") }, async (suite) => {
+  const { open } = await browser(suite);
+
+  const opened = async (t: TestContext, path: string) => {
+    const here = await listeningWorld(t);
+    const made = await fillDashboard(here.service);
+    const origin = `http://127.0.0.1:${here.port}`;
+    return { ...here, ...made, origin, page: await dashboardPage(t, open, origin, path) };
+  };
+
+  await suite.test("events stand in columns, in rows of one line", async (t) => {
+    const { page } = await opened(t, "/events");
+    const rows = page.locator("summary");
+    await rows.nth(3).waitFor();
+    const edges = new Set<number>();
+    for (const row of (await rows.all()).slice(0, 8)) {
+      const time = await row.locator("time").boundingBox();
+      edges.add(Math.round((time?.x ?? 0) + (time?.width ?? 0)));
+      assert.ok(((await row.boundingBox())?.height ?? 99) <= 40, `${await row.textContent()}`);
+    }
+    assert.equal(edges.size, 1, "the times end at one edge");
+  });
+
+  await suite.test("a click anywhere on a row opens its record, and a button in it stays a button", async (t) => {
+    const { page, hook, origin } = await opened(t, "/deployments");
+    await page.getByRole("row").nth(1).getByText("preview").click({ force: true });
+    await page.getByRole("heading", { level: 1, name: "checkout to preview" }).waitFor();
+    await page.getByRole("link", { name: "All deployments" }).click();
+    await page.getByRole("row").nth(1).getByRole("button", { name: "Redeploy" }).click();
+    await page.getByRole("dialog", { name: "Redeploy" }).waitFor();
+    await page.goto(`${origin}/dashboard/webhooks/${hook}`);
+    await page.getByRole("row").nth(1).locator(".status").click({ force: true });
+    await page.waitForURL(/webhooks\/wh_\w+\/dlv_\w+$/);
+  });
+
+  await suite.test(
+    "the list of projects shows what was deployed last, and a project begins with production",
+    async (t) => {
+      const { page, project, service } = await opened(t, "/projects");
+      const client = service.client();
+      await client.environments.put({ id: project, name: "a-branch", variables: {} });
+      await page
+        .getByRole("row", { name: /checkout/ })
+        .getByRole("link", { name: "preview" })
+        .waitFor();
+      await page.getByRole("link", { name: "checkout", exact: true }).click();
+      await page.getByRole("heading", { level: 3 }).nth(3).waitFor();
+      const names = await page.getByRole("heading", { level: 3 }).allTextContents();
+      assert.deepEqual([names[0], names.includes("a-branch")], ["production", true]);
+      const staging = page.getByRole("article").filter({ has: page.getByRole("heading", { name: "staging" }) });
+      await staging.locator(".status.failed").waitFor();
+    },
+  );
+
+  await suite.test("a delivery that only waits for a standing clock says so", async (t) => {
+    const { page, hook, service } = await opened(t, "");
+    const { data } = await service.client().webhooks.deliveries({ id: hook });
+    await page.goto(`${page.url()}/webhooks/${hook}/${data[0]?.id}`);
+    await page.getByRole("button", { name: "Send again" }).click();
+    await page.getByText("The clock stands", { exact: false }).waitFor();
+    await page.getByText("It is not signed", { exact: false }).waitFor();
+  });
+
+  await suite.test("the palette finds a deployment by words, in any order", async (t) => {
+    const { page, failed } = await opened(t, "/events");
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("failed staging checkout");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(`**/deployments/${failed}`);
+    // From the reason to its line.
+    await page.getByRole("link", { name: /^Line \d+ of the log$/ }).click();
+    await page.locator(".line.linked.error").waitFor();
+  });
+
+  await suite.test("a wide screen has equal margins, a phone rows of a few lines", async (t) => {
+    const { page, origin } = await opened(t, "/deployments");
+    await page.getByRole("row").nth(1).waitFor();
+    await page.setViewportSize({ width: 390, height: 844 });
+    const row = await page.getByRole("row").nth(1).boundingBox();
+    assert.ok(row && row.height <= 130, `a deployment takes ${row?.height} px`);
+    await page.setViewportSize({ width: 2560, height: 1440 });
+    for (const path of ["/deployments", "/timeline", ""]) {
+      await page.goto(`${origin}/dashboard${path}`);
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      const main = await page.locator("main").boundingBox();
+      const content = await page.locator("#content").boundingBox();
+      assert.ok(main && content);
+      const right = content.x + content.width - main.x - main.width;
+      assert.ok(Math.abs(main.x - content.x - right) <= 1, path);
+    }
+  });
+});
