@@ -110,6 +110,13 @@ const fields = v.object({
   image_url: v.optional(v.nullable(v.unknown())),
 });
 
+const texts = {
+  repo: v.nullable(textWith(repoRule)),
+  branch: v.nullable(textWith(refRule)),
+  tag: v.nullable(textWith(refRule)),
+  image_url: v.nullable(textWith(imageRule)),
+};
+
 const rules = v.pipe(
   v.custom<object>(isObject, "must be an object"),
   documentedAs(documented),
@@ -124,9 +131,8 @@ const rules = v.pipe(
         path: [{ type: "object", origin: "value", input, key, value: input[key] }],
       });
     };
-    const read = (key: "repo" | "branch" | "tag" | "image_url", rule: Rule, isRequired = false) => {
-      const value = input[key] ?? null;
-      const { success, output, issues } = v.safeParse(v.nullable(textWith(rule)), value);
+    const read = (key: keyof typeof texts, isRequired = false) => {
+      const { success, output, issues } = v.safeParse(texts[key], input[key] ?? null);
       if (!success) refuse(key, issues[0].message);
       else if (output === null && isRequired) refuse(key, `is required when type is ${input.type}`);
       return success ? output : null;
@@ -134,10 +140,10 @@ const rules = v.pipe(
     const git = input.type === "git";
     const source: Source = {
       type: input.type,
-      repo: git ? read("repo", repoRule, true) : null,
-      branch: git ? read("branch", refRule) : null,
-      tag: git ? read("tag", refRule) : null,
-      image_url: git ? null : read("image_url", imageRule, true),
+      repo: git ? read("repo", true) : null,
+      branch: git ? read("branch") : null,
+      tag: git ? read("tag") : null,
+      image_url: git ? null : read("image_url", true),
     };
     return broken ? NEVER : source;
   }),
