@@ -80,6 +80,30 @@ test("Chromium: lists", { skip: noBrowser || (!isLong && "npm run test:dashboard
     await page.locator(".line.linked.error").waitFor();
   });
 
+  await suite.test("the palette finds a request by the identifier of an error", async (t) => {
+    const { page, send } = await opened(t, "/events");
+    const { meta } = (await send("POST", "/v1/projects", { body: "{}" })).body;
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type(meta.request_id);
+    await page.keyboard.press("Enter");
+    await page.getByRole("row", { name: "POST /v1/projects" }).waitFor();
+    assert.equal(await page.getByRole("row").count(), 2);
+  });
+
+  await suite.test("an arrow key makes nobody an owner: the page asks", async (t) => {
+    const { page, service } = await opened(t, "/people");
+    const roles = async () => (await service.client().users.list()).data.map(({ role }) => role).sort();
+    const before = await roles();
+    await page.getByLabel("Role of viewer").selectOption("owner");
+    await page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
+    assert.equal(await page.getByLabel("Role of viewer").inputValue(), "viewer");
+    assert.deepEqual(await roles(), before);
+    await page.getByLabel("Role of viewer").selectOption("owner");
+    await page.getByRole("dialog").getByRole("button", { name: "Make owner" }).click();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await page.locator("option:checked", { hasText: "owner" }).nth(1).waitFor({ state: "attached" });
+  });
+
   await suite.test("a wide screen has equal margins, a phone rows of a few lines", async (t) => {
     const { page, origin } = await opened(t, "/deployments");
     await page.getByRole("row").nth(1).waitFor();

@@ -40,7 +40,7 @@ async function receivers(signal: AbortSignal, known: GaveUp): Promise<readonly W
   const all = await readReceivers(signal);
   return Promise.all(
     all.slice(0, mostReceivers).map(async (one) => {
-      const { data } = await api[one.family].deliveries({ id: one.id, per_page: 5 }, { signal });
+      const { data } = await api[one.family].deliveries({ id: one.id, per_page: 20 }, { signal });
       if (one.status === "active") known.delete(one.id);
       else if (!known.has(one.id)) known.set(one.id, (await sinceSuccess(one.family, one.id, signal)).gaveUp);
       return { ...one, deliveries: data, gaveUp: known.get(one.id) };
@@ -93,14 +93,14 @@ export async function readOverview(signal: AbortSignal, known: GaveUp) {
 }
 export type Overview = Awaited<ReturnType<typeof readOverview>>;
 
-/** Why a receiver needs somebody: it turned itself off, or it did not accept the latest delivery. */
+/** Why a receiver needs somebody: it turned itself off, or its last answer was no success. */
 export function troubleOf({ status, deliveries, gaveUp }: Watched): string | undefined {
-  const last = gaveUp ?? deliveries[0];
-  const answer = last?.attempts.at(-1);
-  if (!last || !answer || !/pending|abandoned/.test(last.status)) return undefined;
-  const text = `the last answer was ${wordOf(answer)}`;
+  const attempts = (gaveUp ? [gaveUp] : deliveries).flatMap((one) => one.attempts);
+  const last = attempts.sort((a, b) => a.at.localeCompare(b.at)).at(-1);
+  if (!last || isGood(last)) return undefined;
+  const text = `the last answer was ${wordOf(last)}`;
   if (status === "inactive") return gaveUp && `turned itself off; ${text}`;
-  return `fails: ${text}${last.status === "pending" ? ", and it is tried again" : ""}`;
+  return `fails: ${text}${deliveries.some((one) => one.status === "pending") ? ", and it is tried again" : ""}`;
 }
 
 function eventPath({ event, data }: EventRecord): string {

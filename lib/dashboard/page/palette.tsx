@@ -7,6 +7,7 @@ import { Icon, type IconName } from "./icon.tsx";
 import { useRead } from "./live.ts";
 import { Modal } from "./modal.tsx";
 import { groups, type PageLink } from "./navigation.ts";
+import { requestsOf } from "./pages/requests.tsx";
 import { go, place } from "./router.ts";
 import { theme, themes } from "./theme.tsx";
 
@@ -84,6 +85,7 @@ const deeds = (own: readonly Item[]): Item[] => [
 /** The page of an identifier, if its collection has pages. */
 function byIdentifier(text: string, pages: readonly PageLink[]): Item[] {
   const [, prefix] = /^([a-z]+)_\w+$/.exec(text) ?? [];
+  if (prefix === "req") return [{ key: text, text, kind: "request", icon: "arrows", run: () => go(requestsOf(text)) }];
   const collection = Object.entries(prefixes).find(([, one]) => one === prefix)?.[0];
   const found = pages.find(([one]) => one === `/${collection}`);
   if (collection === undefined || !found) return [];

@@ -102,9 +102,10 @@ export function DeliveryPage({ family, id, dlv }: OfEndpoint & { dlv: string }) 
       <p class="facts">
         <Status of={data.status} />
         <Ref of={data.id} />
-        <a href={href(`/${family}/${id}`)}>
-          {family === "webhooks" ? "Webhook" : "Integration"} <Text of={hostOf(data.request.url)} />
-        </a>
+        <span>
+          <a href={href(`/${family}/${id}`)}>{family === "webhooks" ? "Webhook" : "Integration"}</a>{" "}
+          <Text of={hostOf(data.request.url)} />
+        </span>
         <Cause of={data.request.body} />
         <span>{instantOf(data.created_at)} UTC</span>
       </p>

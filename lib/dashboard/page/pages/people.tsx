@@ -2,10 +2,11 @@ import { useState } from "preact/hooks";
 import type { Invitation, User } from "../../../client/generated/records.ts";
 import { type Role, roles } from "../../../kernel/roles.ts";
 import { api, session } from "../api.ts";
-import { Action, Field, FormDialog, Problem, Select } from "../controls.tsx";
+import { Action, Button, Field, FormDialog, Problem, Select } from "../controls.tsx";
 import { instantOf } from "../format-time.ts";
 import { Form } from "../forms/form.tsx";
 import { refreshAll, useRead } from "../live.ts";
+import { Modal } from "../modal.tsx";
 import { Records } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
 import { href } from "../router.ts";
@@ -96,8 +97,11 @@ interface Changed {
 
 function RoleOf({ of: { id, name, role }, reason }: Changed) {
   const [error, setError] = useState<unknown>();
+  const [isAsking, setAsking] = useState(false);
+  const close = () => setAsking(false);
   const change = async (text: string) => {
     setError(undefined);
+    close();
     await api.users.update({ id, role: roleOf(text) }).catch(setError);
     refreshAll();
   };
@@ -105,13 +109,33 @@ function RoleOf({ of: { id, name, role }, reason }: Changed) {
     <>
       <Select
         isBare
+        key={String(isAsking)}
         label={`Role of ${name}`}
         value={role}
         options={roleOptions(actsAsOwner() || role === "owner")}
         reason={reason}
-        onChange={(text) => void change(text)}
+        // An arrow key chooses at once: what gives everything away asks.
+        onChange={(text) => (text === "owner" ? setAsking(true) : void change(text))}
       />
       <Problem error={error} />
+      {isAsking && (
+        <Modal label="Make owner" close={close}>
+          <div class="stack">
+            <h2>
+              Make <Text of={name} /> an owner?
+            </h2>
+            <p>An owner may do everything, and change other owners.</p>
+            <div class="row end">
+              <Button kind="quiet" onClick={close}>
+                Close
+              </Button>
+              <Button kind="main" onClick={() => change("owner")}>
+                Make owner
+              </Button>
+            </div>
+          </div>
+        </Modal>
+      )}
     </>
   );
 }
