@@ -48,11 +48,11 @@ export function LineChart({
     <figure class="chart">
       <figcaption>
         <h2>{title}</h2>
-        {lines.map(({ name, values }, i) => {
+        {lines.map(({ name, values, hue }, i) => {
           const latest = values.at(-1) ?? null;
           return (
             <span key={name} class={`key line-${i}`}>
-              <svg viewBox="0 0 16 4" width="16" height="4" aria-hidden="true">
+              <svg class={hue} viewBox="0 0 16 4" width="16" height="4" aria-hidden="true">
                 <path d="M0 2H16" />
               </svg>
               {name} <strong>{latest === null ? "none" : show(latest)}</strong>
