@@ -193,16 +193,16 @@ function Mailed({ of: { mail_status, mail_error } }: { of: Invitation }) {
         <Text of={error} />
       </p>
     );
-  if (session.value?.mode === "dev")
-    return (
-      <p class="hint">
-        The mail is kept in <a href={href("/mail")}>Mail</a>.
-      </p>
-    );
   return (
     <p class="hint">
-      The mail is stored but not sent: no mail server is set (option <code>mail.url</code>). The operator can read its
-      link with <code>svc-server mail</code>.
+      The mail is stored but not sent: no mail server is set (option <code>mail.url</code>).{" "}
+      {session.value?.mode === "dev" ? (
+        <a href={href("/mail")}>Read it</a>
+      ) : (
+        <>
+          The operator can read its link with <code>svc-server mail</code>.
+        </>
+      )}
     </p>
   );
 }
