@@ -163,7 +163,7 @@ function Changes({
   const changed = (name: string, from: string, to: string) => (from === to ? [] : [{ name, from, to }]);
   const all = [
     ...changed("source", before?.repo ?? before?.image_url ?? "", of.source.repo ?? of.source.image_url ?? ""),
-    ...changed(of.source.tag === null ? "branch" : "tag", before ? refOf(before) : "", refOf(of.source)),
+    ...changed("branch or tag", before ? refOf(before) : "", refOf(of.source)),
     ...changed(
       "version",
       shortVersion(live.version),
