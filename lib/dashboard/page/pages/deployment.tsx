@@ -120,9 +120,8 @@ function Reason({ of, log, live }: { of: Deployment; log: readonly LogEntry[]; l
         <Text of={reason.slice(0, 2000)} />
       </p>
       <p class="hint">
-        <a href={href(`/deployments/${of.id}?line=${line + 1}`)}>Line {line + 1} of the log</a>.{" "}
-        {live?.version ? `${shortVersion(live.version)} is live. ` : "What ran before keeps running. "}
-        Fix this, then deploy again.
+        <a href={href(`/deployments/${of.id}?line=${line + 1}`)}>Line {line + 1} of the log</a>. What ran before keeps
+        running{live?.version && `: ${shortVersion(live.version)}`}. Fix this, then deploy again.
       </p>
     </div>
   );
