@@ -9,7 +9,7 @@ import { expect, type Who, type World } from "./test-service.ts";
 export function sharedPainter() {
   const painter = createPainter({ threads: 1 });
   after(() => painter.close());
-  const shared = { ...painter, close: async () => {} };
+  const shared = { paint: painter.paint, close: async () => {} };
   return (script?: Parameters<typeof simulatedGenerations>[0]) => simulatedGenerations(script, shared);
 }
 
