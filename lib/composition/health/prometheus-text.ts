@@ -20,9 +20,12 @@ const escapes: Readonly<Record<string, string>> = { "\\": "\\\\", "\n": "\\n", '
 const escaped = (text: string, special: RegExp) =>
   text.replace(special, (character) => escapes[character] ?? character);
 
+const number = (value: number) =>
+  value === Number.POSITIVE_INFINITY ? "+Inf" : value === Number.NEGATIVE_INFINITY ? "-Inf" : String(value);
+
 function line(name: string, { value, labels = {}, suffix = "" }: Sample): string {
   const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escaped(text, /[\\\n"]/g)}"`);
-  return `${name}${suffix}${pairs.length > 0 ? `{${pairs.join(",")}}` : ""} ${value}\n`;
+  return `${name}${suffix}${pairs.length > 0 ? `{${pairs.join(",")}}` : ""} ${number(value)}\n`;
 }
 
 /** Writes the text format 0.0.4. Families without samples are left out. */
