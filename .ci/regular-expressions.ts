@@ -22,7 +22,7 @@ const bounded: Readonly<Record<string, string>> = {
 
 /** The degree of the polynomial of its steps; infinite if it is exponential; undefined where recheck has no answer. */
 function degreeOf(source: string, flags: string): number | undefined {
-  const { status, complexity }: Verdict = checkSync(source, flags, { timeout: 60_000, randomSeed: 1 });
+  const { status, complexity }: Verdict = checkSync(source, flags, { timeout: 600_000, randomSeed: 1 });
   if (status === "safe") return 1;
   if (status !== "vulnerable") return undefined;
   return complexity?.type === "exponential" ? Number.POSITIVE_INFINITY : complexity?.degree;
