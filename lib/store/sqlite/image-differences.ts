@@ -56,13 +56,30 @@ const maxText = 500;
 const shown = (value: Value): Value =>
   typeof value === "string" && value.length > maxText ? `${value.slice(0, maxText)}…` : value;
 
+/** Orders values as SQLite does: numbers by value, text by bytes. */
+function order(one: Value, other: Value): number {
+  if (one === other) return 0;
+  if (typeof one === "number" && typeof other === "number") return one - other;
+  return Buffer.compare(Buffer.from(String(one)), Buffer.from(String(other)));
+}
+
+/** Compares two rows by key. A missing row comes last. */
+function orderOf(one: Row | undefined, other: Row | undefined, key: readonly string[]): number {
+  if (!one || !other) return one ? -1 : 1;
+  for (const name of key) {
+    const by = order(one[name] ?? null, other[name] ?? null);
+    if (by !== 0) return by;
+  }
+  return 0;
+}
+
 export function differencesOf(before: Buffer, after: Buffer): Differences {
   const [from, to] = [openRaw(before), openRaw(after)];
   const counts: Record<string, { added: number; changed: number; removed: number }> = {};
   const changes: RecordChange[] = [];
   try {
     for (const [table, type, key] of tables)
-      for (const [id, old, young] of pairs(from, to, table, key)) {
+      for (const [old, young] of pairs(from, to, table, key)) {
         const fields = fieldsOf(old, young);
         const change = old && young ? "changed" : old ? "removed" : "added";
         if (change === "changed" && Object.keys(fields).length === 0) continue;
@@ -70,7 +87,8 @@ export function differencesOf(before: Buffer, after: Buffer): Differences {
         const kind = String(row["family"] ?? type);
         counts[kind] ??= { added: 0, changed: 0, removed: 0 };
         counts[kind][change] += 1;
-        if (changes.length < maxChanges) changes.push({ change, type: kind, id, fields });
+        if (changes.length < maxChanges)
+          changes.push({ change, type: kind, id: key.map((name) => row[name]).join("/"), fields });
       }
   } finally {
     from.close();
@@ -89,13 +107,33 @@ function fieldsOf(old: Row | undefined, young: Row | undefined): RecordChange["f
   return fields;
 }
 
-/** Pairs the rows of both images by key, in the order of the keys. One row of a pair may be missing. */
-function pairs(from: Database, to: Database, table: keyof Tables, key: readonly string[]) {
-  const { sql } = queryBuilder.selectFrom(table).selectAll().compile();
-  const [old, young] = [from, to].map((database) => {
-    const rows = database.prepare(sql).all() as Row[];
-    return new Map(rows.map((row) => [key.map((name) => row[name]).join("/"), row]));
-  }) as [Map<string, Row>, Map<string, Row>];
-  const ids = [...new Set([...old.keys(), ...young.keys()])].sort();
-  return ids.map((id) => [id, old.get(id), young.get(id)] as const);
+/** Pairs the rows of both images by key, in key order, and reads each image once. One row of a pair may be missing. */
+function* pairs(
+  from: Database,
+  to: Database,
+  table: keyof Tables,
+  key: readonly string[],
+): Generator<readonly [old: Row | undefined, young: Row | undefined]> {
+  const { sql } = key
+    .reduce((query, name) => query.orderBy(name as never), queryBuilder.selectFrom(table).selectAll())
+    .compile();
+  const read = (database: Database) => {
+    const rows = database.prepare(sql).iterate();
+    return () => rows.next().value as Row | undefined;
+  };
+  const [nextOld, nextYoung] = [read(from), read(to)];
+  let [old, young] = [nextOld(), nextYoung()];
+  while (old || young) {
+    const by = orderOf(old, young, key);
+    if (by < 0) {
+      yield [old, undefined];
+      old = nextOld();
+    } else if (by > 0) {
+      yield [undefined, young];
+      young = nextYoung();
+    } else {
+      yield [old, young];
+      [old, young] = [nextOld(), nextYoung()];
+    }
+  }
 }
