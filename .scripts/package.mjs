@@ -103,7 +103,16 @@ function bundledLicences() {
   const text = readFileSync("dist/LICENSES.txt", "utf8");
   const chapters = text.split(/^-{80}$/m).map((chapter) => chapter.trim());
   for (const chapter of chapters) assert.match(chapter, /^\S+ [\d.]+ \([\w.-]+\)\n\n[\s\S]*(?:Permission|licen[sc]e)/i);
-  for (const name of ["citty", "croner", "h3", "kysely", "preact", "@fontsource-variable/geist"])
+  for (const name of [
+    "citty",
+    "croner",
+    "h3",
+    "kysely",
+    "modern-tar",
+    "preact",
+    "semver",
+    "@fontsource-variable/geist",
+  ])
     assert.ok(
       chapters.some((chapter) => chapter.startsWith(`${name} `)),
       `${name} is bundled, and its licence is missing`,

@@ -101,11 +101,16 @@ const integrations = changes("Integrations", {
 
 const users = changes("Users", {
   "An invitation needs an e-mail address and one of the four roles": (on) =>
-    refuses(on, "/users/invite", {
-      "the email is missing": { role: "viewer" },
-      "it is no e-mail address": { email: "svc-verify", role: "viewer" },
-      "the role is unknown": { email: "svc-verify@example.com", role: "king" },
-    }),
+    refuses(
+      on,
+      "/users/invite",
+      {
+        "the email is missing": { role: "viewer" },
+        "it is no e-mail address": { email: "svc-verify", role: "viewer" },
+        "the role is unknown": { email: "svc-verify@example.com", role: "king" },
+      },
+      "/invitations",
+    ),
   "An invitation expires 7 days after its creation, and is not listed as a user": async (on) => {
     // The API cannot withdraw an invitation, but a server that lists invitations can.
     if ((await on.get("/invitations")).status !== 200)

@@ -51,11 +51,16 @@ async function updates(on: Probe, body: unknown, wanted: Item = {}): Promise<Ite
 }
 
 /** Expects the server to refuse each creation, for the reason that is its name. What is accepted is removed at the end. */
-export async function refuses(on: Probe, path: string, bodies: Readonly<Record<string, Item>>): Promise<void> {
+export async function refuses(
+  on: Probe,
+  path: string,
+  bodies: Readonly<Record<string, Item>>,
+  removal = path,
+): Promise<void> {
   for (const [why, body] of Object.entries(bodies)) {
     const answer = await on.send("POST", path, { body });
     const id = idOf(answer);
-    if (answer.status < 300 && typeof id === "string") on.atEnd(() => on.send("DELETE", `${path}/${id}`));
+    if (answer.status < 300 && typeof id === "string") on.atEnd(() => on.send("DELETE", `${removal}/${id}`));
     expectRefusal(answer, why);
   }
 }

@@ -23,6 +23,8 @@ export interface TrialOptions {
 const needsKey = "it needs an API key of the server: set SVC_API_KEY, or give it with --key";
 /** After this many unanswered requests in a row, the server is not asked again. */
 const maxUnanswered = 3;
+const maxBody_bytes = 16 * 1024 * 1024;
+/** The longest wait for a rate-limit window to end. */
 const maxWait_s = 5;
 
 export function createTrial({
@@ -46,7 +48,7 @@ export function createTrial({
     const stop = systemTimer(`${timeout_ms}ms`, () => control.abort(), { hold: true });
     try {
       const response = await ask(url, { ...init, signal: control.signal, redirect: "manual" });
-      const text = await response.text();
+      const text = await bodyOf(response, line);
       unanswered = 0;
       return { line, status: response.status, headers: response.headers, text, body: parsed(text) };
     } catch (error) {
@@ -137,6 +139,18 @@ export const requestIdOf = (answer: Answer | undefined): string | undefined => {
   const id = field(field(answer?.body, "meta"), "request_id") ?? answer?.headers.get("x-request-id") ?? undefined;
   return typeof id === "string" ? id.slice(0, 128) : undefined;
 };
+
+/** An endless body must not fill the memory. */
+async function bodyOf(response: Response, line: string): Promise<string> {
+  let size = 0;
+  const parts: Uint8Array[] = [];
+  for await (const part of response.body ?? []) {
+    size += part.length;
+    if (size > maxBody_bytes) throw new Differs(`${line} answered more than 16 MiB`);
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString();
+}
 
 function parsed(text: string): unknown {
   try {

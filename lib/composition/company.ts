@@ -7,7 +7,7 @@ import { type CodeTimers, coupleTimers } from "./code-timers.ts";
 
 /** The turns of the event loop that code gets after an answer, to make its next call. */
 const turnsOfCode = 3;
-/** After this many turns without progress, a call counts as waiting for time to pass. The clock has an alarm, or none. */
+/** After this many turns without progress, a call counts as waiting for time to pass: fewer if the clock has an alarm that it may wait for. */
 const turnsOfCall = { withAlarm: 100, without: 20_000 };
 
 /** Code that calls without a pause gets at most this many answers before time moves on. */

@@ -79,7 +79,10 @@ const runPorts = ({ foundation, settings, features, limits, meter, fairShares, l
   bodyLimit: settings.bodyLimit,
   rules: { trusted: settings.trustNetwork },
   log: foundation.log,
-  ...{ meter, fairShares, longLists, closing },
+  meter,
+  fairShares,
+  longLists,
+  closing,
 });
 
 export function routeTable(parts: Parts): Route[] {

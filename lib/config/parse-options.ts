@@ -80,8 +80,8 @@ function checkStart({ clock, key, random, codeHost, transport, timers, outbound,
   refuse("clock", clock !== "real", "must be real in the mode start");
   refuse("key", key !== undefined, "is for the mode dev; make a key with: svc-server keys create");
   refuse("random", random !== undefined, "is for the mode dev; a seeded key could be guessed");
-  const folder = "is for the mode dev; name a folder with codeHost.url, such as file:///srv/git/{repo}.git";
-  refuse("codeHost.repos", codeHost.repos !== undefined, folder);
+  const reposRule = "is for the mode dev; name a folder with codeHost.url, such as file:///srv/git/{repo}.git";
+  refuse("codeHost.repos", codeHost.repos !== undefined, reposRule);
   refuse("transport", transport !== undefined, "is for the mode dev; in start everything goes over the network");
   refuse("timers", timers !== undefined, "is for the mode dev: in start the clock is real");
   refuse("outbound.send", outbound.send !== undefined, "is for the mode dev; start sends every delivery");
@@ -102,22 +102,28 @@ function checkTogether({ clock, codeHost: { repos }, deployments, timers, dashbo
 }
 
 function checkPostgres({ database, encryptionKey, keyFile, assets, apps, deployments }: Settings) {
-  const form =
+  const urlRule =
     "must be a URL such as postgres://user:password@host/name; write / of a password as %2F, # as %23, and ? as %3F";
-  refuse("database", !parseUrl(database), form);
+  refuse("database", !parseUrl(database), urlRule);
   const hasBoth = encryptionKey !== undefined && keyFile !== undefined;
   refuse("keyFile", hasBoth, "cannot be combined with encryptionKey; give only one of them");
   const isHalf = (assets.store === "folder") !== (assets.folder !== undefined);
   refuse("assets.folder", isHalf, 'and the value "folder" of assets.store belong together');
-  const folder =
+  const folderRule =
     "must name a folder of this machine for a runtime with PostgreSQL (--apps-folder /var/lib/svc-server/apps)";
-  refuse("apps.folder", runsForReal({ deployments }) && apps.folder === undefined, folder);
+  refuse("apps.folder", runsForReal({ deployments }) && apps.folder === undefined, folderRule);
 }
 
 function checkFile({ database, encryptionKey, keyFile, assets, apps }: Settings) {
   refuse("database", isOtherUrl(database), databaseRule);
-  const beside = { encryptionKey, keyFile, "assets.store": assets.store, "assets.folder": assets.folder };
-  for (const [path, value] of Object.entries({ ...beside, "apps.folder": apps.folder }))
+  const onlyForPostgres = {
+    encryptionKey,
+    keyFile,
+    "assets.store": assets.store,
+    "assets.folder": assets.folder,
+    "apps.folder": apps.folder,
+  };
+  for (const [path, value] of Object.entries(onlyForPostgres))
     refuse(path, value !== undefined, "is for PostgreSQL; a database file has its key and its files beside it");
 }
 

@@ -183,4 +183,5 @@ export const defaultSeed = {
 export const ownerKey = ({ organizations }: ParsedSeed): string | null =>
   organizations
     .flatMap(({ users = [] }) => users)
-    .find(({ role, status, keys }) => role === "owner" && status !== "suspended" && keys?.[0])?.keys?.[0]?.key ?? null;
+    .filter(({ role, status }) => role === "owner" && status !== "suspended")
+    .flatMap(({ keys = [] }) => keys.slice(0, 1))[0]?.key ?? null;

@@ -58,7 +58,10 @@ export function createLiveSocket({ access, feed, now, meter, closing, notices }:
   const upgrade = createWebSocketUpgrade(maxBytesIn);
   const send = (to: Subscriber, hint: object) => to.send(JSON.stringify({ ...hint, now: now() }));
   const subscribers = createSubscribers<Subscriber>({
-    ...{ feed, meter, closing, authenticator: access.authenticator },
+    feed,
+    meter,
+    closing,
+    authenticator: access.authenticator,
     lost: "the session has ended",
     failed: () => {},
     sending: (change) => (to) => send(to, hintOf(change)),

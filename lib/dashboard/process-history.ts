@@ -33,7 +33,7 @@ interface Ports {
 export type Moment = Awaited<ReturnType<History["read"]>>[number];
 export type History = ReturnType<typeof createHistory>;
 
-/** The last hour of the process, in memory only: a sample every 30 seconds, from the first request on. */
+/** The last hour of the process, in memory only: a sample every 30 seconds of the machine's time, from the first request on. */
 export function createHistory({ meter, jobs, now, closing }: Ports) {
   const samples: Sample[] = [];
 

@@ -22,7 +22,7 @@ interface Ports {
   readonly company: Pick<Company, "timers">;
 }
 
-/** All but `settle` need a manual clock. Within a sink all reject: they would wait for its delivery. */
+/** Moves need a manual clock. Within a sink, they, `settle` and `goOn` reject: they would wait for its delivery. */
 export function createClockControl({ clock, loop, sink, moved, upcoming, company }: Ports) {
   const advanced = (ran: number): Advanced => {
     moved();
@@ -75,7 +75,11 @@ export function createClockControl({ clock, loop, sink, moved, upcoming, company
       // Once: a thenable such as a query would run at each `then`.
       const settled = Promise.resolve(promise);
       settled.then(end, end);
-      await loop.advance((now) => Math.min(now + most, latestInstant), { isOver: () => isOver, step });
+      const target = (now: number) => {
+        requireManual("clock");
+        return Math.min(now + most, latestInstant);
+      };
+      await loop.advance(target, { isOver: () => isOver, step });
       moved();
       if (isOver) return settled;
       throw new Error(
@@ -86,11 +90,11 @@ export function createClockControl({ clock, loop, sink, moved, upcoming, company
     advanceTo: (at: number) => advance("to", () => at),
     async advanceToNext() {
       requireManual("clock");
-      return advanced(await loop.advanceToNext());
+      return advanced(await loop.advanceToNext(() => requireManual("clock")));
     },
     async runUntilIdle() {
       requireManual("clock");
-      return advanced(await loop.runUntilIdle());
+      return advanced(await loop.runUntilIdle(() => requireManual("clock")));
     },
     /** Runs all due work, under any clock. */
     async settle() {

@@ -169,18 +169,22 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false, c
           ran += rows.length;
         }
       }),
+    // An earlier call may have let the clock run on. So `target` and `check` throw unless it is manual when the move begins.
     /** Runs the jobs of every due time up to `target`, in order; with `until`, no further than necessary. */
     advance: (target: (now: number) => number, until?: Until): Promise<number> =>
+      exclusively(async () => mover.move(target(clock.now()), until)),
+    /** Moves to the due time of the next one-off job and runs it. Without such a job it does nothing. */
+    advanceToNext: (check: () => void) =>
       exclusively(async () => {
-        // Both throw unless the clock is manual, before anything is stored or run: it may run on since the call.
-        const at = target(clock.now());
-        clock.moveTo(clock.now());
-        return mover.move(at, until);
+        check();
+        return mover.advanceToNext();
       }),
-    /** Moves a manual clock to the due time of the next one-off job and runs it. Without such a job it does nothing. */
-    advanceToNext: () => exclusively(mover.advanceToNext),
     /** Repeats `advanceToNext` until only periodic jobs are waiting. */
-    runUntilIdle: () => exclusively(mover.runUntilIdle),
+    runUntilIdle: (check: () => void) =>
+      exclusively(async () => {
+        check();
+        return mover.runUntilIdle();
+      }),
     async stop() {
       stopped = true;
       mover.stop();

@@ -76,7 +76,10 @@ export function createRunner(ports: {
     return work().finally(systemTimer(watch_ms, clear));
   };
 
-  /** Jobs whose result the store refused. They settle before the next claim; otherwise none would run again. */
+  /**
+   * Jobs whose result the store refused. They settle before the next claim; otherwise none would run again. If the store
+   * took no writes at all, they keep their result, because the work is done; else they fail.
+   */
   const unstored: (readonly [JobRow, Ended])[] = [];
   const settleUnstored = async () => {
     for (let next = unstored.shift(); next; next = unstored.shift()) {

@@ -127,7 +127,7 @@ function clockOf(state: ClockState): Clock {
       mode = "manual";
     },
     goOn() {
-      const isAhead = frozen === "real" && at > systemNow() + tolerance_ms;
+      const isAhead = frozen === "real" && at > time() + tolerance_ms;
       if (frozen) load({ mode: isAhead ? "scaled" : frozen, at, speed });
     },
     whenSet(run) {

@@ -160,7 +160,7 @@ export function operationsOf<Services>() {
       addition: !specified,
       audited: declared.audited ?? method !== "GET",
       write: declared.result ? writerOf(declared.result) : () => "null",
-      // Sound, because only execute() calls run(), after parsing the inputs with these schemas.
+      // Sound, because only execute() calls run(), after parsing the inputs with these schemas; the parameters are those of the route.
       run: declared.run as Operation<Services>["run"],
     };
   };

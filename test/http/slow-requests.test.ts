@@ -106,10 +106,10 @@ test("A slow head ends with its own time, and a slow body with that of the whole
   // The server's timer and this one may round differently.
   const heads = await slow(t, { headersTimeout: 100, requestTimeout: endless });
   for (const time of await Promise.all(["", "GET / HT"].map((text) => lasted(heads.connect, text))))
-    assert.ok(time >= 90, `${time} ms`);
+    assert.ok(time >= 90 && time < 5_000, `${time} ms`);
   const bodies = await slow(t, { headersTimeout: 100, requestTimeout: 300 });
   const time = await lasted(bodies.connect, `${head}\r\nab`);
-  assert.ok(time >= 290, `${time} ms`);
+  assert.ok(time >= 290 && time < 5_000, `${time} ms`);
 });
 
 test("Without other times, a head has 10 s and a whole request 30 s", { skip: !isLong && "TEST_LONG=1" }, async (t) => {

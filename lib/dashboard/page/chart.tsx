@@ -8,7 +8,7 @@ export interface Line {
 
 const width = 320;
 const height = 80;
-/** The values of an hour: one for each half a minute. The latest is at the right end. */
+/** The samples of an hour, as `dashboard/process-history` keeps them. The latest is at the right end. */
 const slots = 120;
 
 /** The next round number, at least as large as the value. */

@@ -86,7 +86,7 @@ function Now({ of }: { of: ClockState | undefined }) {
   const pace =
     of &&
     (of.mode === "scaled"
-      ? of.speed === 1
+      ? of.speed === 1 && ahead >= 1_000
         ? `runs, ${lengthOf(ahead)} ahead`
         : `${of.speed}x`
       : of.is_frozen

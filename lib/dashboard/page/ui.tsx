@@ -71,10 +71,12 @@ export const Link = ({ to, of, class: look }: { to: string; of: string; class?: 
   </a>
 );
 
+const lists = ["projects", "deployments", "generations", "webhooks", "integrations", "requests"];
+
 /** From the page of a record to the list of all. */
 function Back() {
-  const [, list, id] = place.value.path.split("/");
-  if (!list || !id) return null;
+  const [, list = "", id] = place.value.path.split("/");
+  if (!id || !lists.includes(list)) return null;
   return (
     <p class="back hint">
       <a href={href(`/${list}`)}>

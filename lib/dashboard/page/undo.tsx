@@ -5,7 +5,7 @@ import { isMoving, type Move, moves, undo, undone, unlessRefused } from "./clock
 import { control, type StoredSnapshot } from "./control.ts";
 import { Action, Button, Problem, useWork } from "./controls.tsx";
 import { instantOf } from "./format-time.ts";
-import { useRead } from "./live.ts";
+import { serviceNow, useRead } from "./live.ts";
 import { Modal } from "./modal.tsx";
 import { controlCallsSince } from "./recent-requests.ts";
 import { Text } from "./ui.tsx";
@@ -75,10 +75,13 @@ const mostShown = 6;
 
 const readSnapshots = async () => (await unlessRefused(control.snapshots())) ?? [];
 
-/** The last move of another tab, or of this one in an earlier life: moves name their snapshots like this. */
+/** The last move of another tab that has not been taken back: moves name their snapshots like this. */
 function moveOf(snapshots: readonly StoredSnapshot[]): Move | undefined {
   const found = snapshots.findLast(
-    ({ id, name }) => !undone.has(id) && /^before (\+\d|next$|idle$|\d{4}-)/.test(name ?? ""),
+    ({ id, name, now }) =>
+      !undone.has(id) &&
+      Date.parse(now) <= serviceNow() &&
+      /^before (\+(\d+(ms|[smhd]))+|next|idle|\d{4}-\d\d-\d\dT[\d:.]+Z)$/.test(name ?? ""),
   );
   // What came at the same instant came before it, as a rule.
   const to = found && new Date(Date.parse(found.now) + 1).toISOString();
@@ -87,21 +90,23 @@ function moveOf(snapshots: readonly StoredSnapshot[]): Move | undefined {
 
 /** Takes back the last move of the clock by a page. Asks first if that also takes back what somebody else did. */
 export function Undo({ said }: { said: (text: string) => void }) {
-  const [loss, setLoss] = useState<Loss>();
+  const [loss, setLoss] = useState<Loss & { readonly move: Move }>();
   const { data: snapshots } = useRead("snapshots of moves", readSnapshots, ({ kind }) => kind === "instruments");
-  const last = moves.value.at(-1) ?? (isMoving.value ? undefined : moveOf(snapshots ?? []));
+  // Another tab may have taken back a move of this one.
+  const own = moves.value.findLast(({ id }) => !snapshots || snapshots.some((one) => one.id === id));
+  const last = own ?? (isMoving.value ? undefined : moveOf(snapshots ?? []));
   const close = () => setLoss(undefined);
-  const goBack = async ({ records }: Loss) => {
-    if (last) await undo(last);
+  const goBack = async ({ records }: Loss, move: Move) => {
+    await undo(move);
     close();
     said(records.length === 0 ? "Nothing else changed" : `Undone: ${records.join(", ")}`);
   };
-  const { isBusy, error, start } = useWork(async () => loss && goBack(loss));
+  const { isBusy, error, start } = useWork(async () => loss && goBack(loss, loss.move));
   const run = async () => {
     if (!last) return;
     const found = await lossOf(last);
-    if (found.others.length === 0) await goBack(found);
-    else setLoss(found);
+    if (found.others.length === 0) await goBack(found, last);
+    else setLoss({ ...found, move: last });
   };
   return (
     <>
@@ -109,13 +114,13 @@ export function Undo({ said }: { said: (text: string) => void }) {
         Undo
       </Action>
       {last && <span class="hint far">back to {instantOf(last.from)}</span>}
-      {loss && last && (
+      {loss && (
         <Modal label="Undo" close={close}>
           <div class="stack">
             <h2>Undo what others did too?</h2>
             <p>
-              The service goes back to {instantOf(last.from)} UTC. Since the move, somebody else changed something, and
-              that is lost:
+              The service goes back to {instantOf(loss.move.from)} UTC. Since the move, somebody else changed something,
+              and that is lost:
             </p>
             <ul class="plain mono">
               {loss.others.slice(0, mostShown).map((text, i) => (

@@ -73,7 +73,7 @@ export const timeCalls: readonly ControlCall<TimePorts>[] = [
   }),
   call({
     id: "clock.run",
-    summary: "Let a frozen clock run on, as before it was frozen",
+    summary: "Let a frozen clock run on, as before, or from where it was moved to",
     method: "POST",
     path: "clock/run",
     async run(_, ports) {

@@ -88,7 +88,7 @@ export function createSubscribers<S extends Subscriber>(ports: Ports<S>) {
       const { organization_id } = authentication.caller;
       const release = incoming ? hold(incoming.socket, organization_id) : () => {};
       if (!release) {
-        subscriber.close(codes.limited, "the organization has too many open streams");
+        subscriber.close(codes.limited, "the organization has too many open pages and streams");
         return false;
       }
       if (incoming) keepOpen(incoming.socket);

@@ -41,7 +41,7 @@ export function afterArrivals(run: () => void, length: () => number): void {
   setImmediate(look);
 }
 
-/** The first callback of a tick runs at once, the later ones together at its end, with errors to `onError`. */
+/** The first callback of a tick runs at once, the later ones together at its end, with their errors to `onError`. */
 export function createBatchPerTick(onError: (error: unknown) => void): (run: () => void) => void {
   let batch: (() => void)[] | undefined;
   const runBatch = () => {

@@ -22,7 +22,7 @@ const peerOf = ({ socket, statusCode }: IncomingMessage) =>
 
 export type JoinSmallChunks = ReturnType<typeof createChunkJoiner>;
 
-/** Joins the small chunks of a body. One by one, as Node passes them on, they would hold the event loop. */
+/** Joins the small chunks of a body, if called before the first. One by one, they would hold the event loop. */
 export function createChunkJoiner() {
   const waiting = new Map<string, Set<Flush>>();
   let isFlushing = false;

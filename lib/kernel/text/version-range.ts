@@ -4,9 +4,11 @@ import validRange from "semver/ranges/valid.js";
 
 /**
  * Whether a version satisfies an npm range such as `^20.10 || >=22`; undefined if one of them is invalid. A version
- * before a release, such as `22.0.0-nightly`, counts.
+ * before a release, such as `22.0.0-nightly`, counts as the release, too.
  */
 export function isInRange(version: string, range: string): boolean | undefined {
   const isValid = range.length <= 255 && valid(version) !== null && validRange(range) !== null;
-  return isValid ? satisfies(version, range, { includePrerelease: true }) : undefined;
+  return isValid
+    ? [version, version.replace(/[-+].*/s, "")].some((one) => satisfies(one, range, { includePrerelease: true }))
+    : undefined;
 }

@@ -7,7 +7,10 @@ import { runningServer } from "./database-lock.ts";
 const megabyte = 1024 * 1024;
 const allPages = 2 ** 31 - 1;
 
-/** Copies a served database with SQLite's backup, in one step: a commit between two would start it again. */
+/**
+ * Copies a served database with SQLite's backup, in one step: a commit between two would start it again. The source is
+ * opened by SQLite only: closing any other descriptor of it would drop the locks of this process.
+ */
 export async function copyOnline(source: string, target: string, report: Report = () => {}): Promise<void> {
   // Only the owner may read it.
   closeSync(openSync(target, "w", 0o600));
@@ -29,7 +32,7 @@ const small = 32 * megabyte;
 const copyFor = (path: string) => `${path}.checked`;
 
 export function removeCopy(path: string): void {
-  for (const end of ["", "-wal", "-shm"]) rmSync(copyFor(path) + end, { force: true });
+  for (const end of ["", "-journal", "-wal", "-shm"]) rmSync(copyFor(path) + end, { force: true });
 }
 
 /**

@@ -46,7 +46,7 @@ async function encryptAgain(
   };
   for (const { table, column, again } of sealedColumns) {
     const place = tablesInOrder().find(({ name }) => name === table);
-    if (!place) continue;
+    if (!place) throw new Error(`no copy has the table ${table}, so its column ${column} cannot be encrypted anew`);
     const { key } = place;
     const keys = key.map((_, i) => `$${i + 2}`).join(", ");
     const [counted] = await ask(`select count(*) as rows from "${table}"`);
