@@ -17,10 +17,13 @@ const lines: Readonly<Record<string, string>> = {
   ...{ hydrogen: "18", iron: "20", jod: "22", krypton: "24" },
 };
 
-/** A version manager's version as an npm range; undefined for `lts/*`, `node` and `system`, which any version fits. */
+/**
+ * A version manager's version as an npm range; undefined for `lts/*`, `node` and `system`, which any version fits. npm
+ * knows no `3.13-dev`.
+ */
 function rangeOf(text: string): string | undefined {
   const name = /^lts[/-](\w+)$/i.exec(text)?.[1]?.toLowerCase();
-  const range = name === undefined ? text : lines[name];
+  const range = name === undefined ? text.replace(/^(v?\d+(?:\.\d+)?)-[\w.]+$/, "$1") : lines[name];
   return range !== undefined && isInRange("0.0.0", range) !== undefined ? range : undefined;
 }
 
