@@ -85,6 +85,13 @@ test("Chromium: the clock bar on every screen, and in every tab", {
     await other.getByRole("dialog").getByRole("button", { name: "Undo", exact: true }).click();
     await other.locator("button:disabled:not([aria-disabled])", { hasText: "Undo" }).waitFor();
     assert.equal(service.clock.now().toISOString(), "2026-01-01T00:00:00.000Z");
+    // The first tab knows that its move is gone, and that a later state is no way back.
+    await page.locator("button:disabled:not([aria-disabled])", { hasText: "Undo" }).waitFor();
+    await service.snapshot({ name: "before next winter" });
+    await button("+10s").click();
+    await page.locator("button:enabled", { hasText: "Undo" }).click();
+    await page.locator("button:disabled:not([aria-disabled])", { hasText: "Undo" }).waitFor();
+    assert.equal(service.clock.now().toISOString(), "2026-01-01T00:00:00.000Z");
   });
 
   await suite.test("a second move waits for the first, and says so", async (t) => {
