@@ -178,7 +178,7 @@ test("A context holds each file under its own name, and links as links", async (
   const archive = join(temporaryFolder(t), "context.tar");
   writeFileSync(
     archive,
-    await (await tarOf(root, contextFilter("docs/*\n!docs/api\nempty/.keep"))).toArray().then(Buffer.concat),
+    await tarOf(root, contextFilter("docs/*\n!docs/api\nempty/.keep")).toArray().then(Buffer.concat),
   );
   const unpacked = temporaryFolder(t);
   execFileSync("tar", ["-x", "-f", archive, "-C", unpacked]);
@@ -191,13 +191,33 @@ test("A context holds each file under its own name, and links as links", async (
   assert.equal(readlinkSync(join(unpacked, "outside")), "/etc");
 });
 
+test("A context of many files is read while it is sent, and is one archive", async (t) => {
+  const root = temporaryFolder(t);
+  const names = Array.from({ length: 2_000 }, (_, i) => `${i}`);
+  for (const name of names) writeFileSync(join(root, name), name);
+  let looked = 0;
+  const body = tarOf(root, () => {
+    looked += 1;
+    return true;
+  });
+  const chunks: Buffer[] = [];
+  for await (const chunk of body) {
+    if (chunks.length === 0) assert.ok(looked < names.length);
+    chunks.push(chunk);
+  }
+  const archive = join(temporaryFolder(t), "context.tar");
+  writeFileSync(archive, Buffer.concat(chunks));
+  const listed = execFileSync("tar", ["-t", "-f", archive], { encoding: "utf8" }).trim().split("\n");
+  assert.deepEqual(listed.sort(), names.sort());
+});
+
 test("A context that no engine takes closes its files", async (t) => {
   const root = temporaryFolder(t);
   writeFileSync(join(root, "large"), Buffer.alloc(16 * 1024 ** 2));
   const { open } = createEngineApi(join(root, "none.sock"), "/v1.41");
   const none = new AbortController().signal;
   for (const signal of [none, AbortSignal.abort()]) {
-    const body = await tarOf(root, () => true);
+    const body = tarOf(root, () => true);
     const closed = once(body, "close");
     await assert.rejects(open("POST", "/build", { body, signal }), /is not running$|it was ended/);
     await closed;

@@ -95,7 +95,7 @@ async function make(order: Order, root: string, run: LimitedRun, ports: ReleaseP
   const stopListening = onAbort(signal, () => reading.abort());
   const unwatch = watchDisk(api, progress, limits.disk_bytes, end);
   try {
-    const body = await tarOf(root, contextFilter(ignored));
+    const body = tarOf(root, contextFilter(ignored));
     const call = { query, body, signal: reading.signal, timeout: null };
     for await (const line of jsonLines(await api.open("POST", "/build", call))) {
       const { stream, error } = v.parse(buildAnswer, line);
