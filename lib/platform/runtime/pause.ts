@@ -1,5 +1,4 @@
 import { systemTimer } from "../../kernel/clock.ts";
-import { within } from "../../kernel/node/promises.ts";
 import { AbortController } from "../../kernel/node/web.ts";
 
 /** The wait before an app, a worker or a release is started again, by the number of failures in a row. */
@@ -43,9 +42,24 @@ export function repeat(pause_ms: number, look: () => unknown): () => void {
 
 /** Holds requests while an app starts, up to their time limit. */
 export function createArrival() {
-  let arrive: (up: boolean) => void = () => {};
-  const arrival = new Promise<boolean>((resolve) => {
-    arrive = resolve;
-  });
-  return { up: (within_ms: number) => within(within_ms, arrival, false), arrive };
+  let arrived: boolean | undefined;
+  // A request that gives up leaves nothing behind: an app may be down for days.
+  const waiting = new Set<(up: boolean) => void>();
+  const wait = (within_ms: number) =>
+    new Promise<boolean>((resolve) => {
+      const tell = (up: boolean) => {
+        cancel();
+        waiting.delete(tell);
+        resolve(up);
+      };
+      const cancel = systemTimer(within_ms, () => tell(false));
+      waiting.add(tell);
+    });
+  return {
+    up: async (within_ms: number) => arrived ?? wait(within_ms),
+    arrive(up: boolean): void {
+      arrived ??= up;
+      for (const tell of waiting) tell(arrived);
+    },
+  };
 }
