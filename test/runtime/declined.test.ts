@@ -8,6 +8,7 @@ import { advance, idOf, kept, workOf } from "../helpers/driver-steps.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 import { repositories } from "../helpers/repositories.ts";
 import { noSandbox } from "../helpers/running-apps.ts";
+import { runtimeKind } from "../helpers/runtime-kind.ts";
 
 test("A repository whose build lacks a program is left to engine where it has a Dockerfile", async (t) => {
   const repos = repositories(t);
@@ -25,6 +26,7 @@ test("A repository whose build lacks a program is left to engine where it has a 
       buildVariables: { npm_config_registry: "http://127.0.0.1:9/" },
       leavesDockerfiles: true,
     }),
+    runtimeKind,
   ]);
   await driver.runtime.begin(kept);
   t.after(() => driver.runtime.close(Promise.resolve()));
@@ -37,12 +39,12 @@ test("A repository whose build lacks a program is left to engine where it has a 
   for (const [files, isDeclined] of [
     ...(lacksRuby
       ? ([
-          [ruby, undefined],
+          [ruby, false],
           [{ ...ruby, ...dockerfile }, true],
         ] as const)
       : []),
     [{ ...old, ...dockerfile }, true],
-    [{ ...old, ...dockerfile, "svc.json": { runtime: "process" } }, undefined],
+    [{ ...old, ...dockerfile, "svc.json": { runtime: "process" } }, false],
   ] as const) {
     repos.commit("acme/web", {});
     repos.git("acme/web", "rm", "--quiet", "-r", "--ignore-unmatch", ".");
@@ -50,6 +52,10 @@ test("A repository whose build lacks a program is left to engine where it has a 
     made += 1;
     const { end, lines } = await advance(driver, workOf(idOf(made), source));
     assert.equal(end.state, "failed");
-    assert.equal("isDeclined" in end ? end.isDeclined : undefined, isDeclined, lines.join("\n"));
+    assert.equal(
+      lines.some((line) => line.startsWith("The runtime stub is tried next: ")),
+      isDeclined,
+      lines.join("\n"),
+    );
   }
 });

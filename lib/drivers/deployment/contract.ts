@@ -63,10 +63,10 @@ export type Schedule = v.InferOutput<typeof schedule>;
 /**
  * The progress of a step. `logs` are the new lines since the last answer, and `again_ms` is the wait before the next
  * call. A build that is `done` names its version. It may also name its pin and its release, which are stored with the
- * deployment. A rollout that is `done` may name the new workers and schedules of the environment. `isDeclined`: this
- * runtime cannot run the source, but another one may. `commit`: the commit that the build of a git source has resolved;
- * a build that begins again after a crash gets it as its pin, and a failed deployment shows it. `unhealthy`: the health check of a rollout failed, and the
- * previous release stays, if there is one.
+ * deployment. A rollout that is `done` may name the new workers and schedules of the environment. `commit`: the commit
+ * that the build of a git source has resolved; a build that begins again after a crash gets it as its pin, and a failed
+ * deployment shows it. `unhealthy`: the health check of a rollout failed, and the previous release stays, if there is
+ * one.
  */
 const progress = v.variant("state", [
   v.object({
@@ -90,7 +90,6 @@ const progress = v.variant("state", [
     message: v.string(),
     commit: v.optional(name),
     logs,
-    isDeclined: v.optional(v.literal(true)),
   }),
   v.object({ state: v.literal("unhealthy"), message: v.string(), logs }),
 ]);

@@ -78,10 +78,8 @@ function failed(error: unknown): End {
   // Only reasons that the source or a limit caused are shown. Any other error is a fault for the service's log.
   if (!(error instanceof Failure)) throw error;
   const { message, cause } = error;
-  const last = Array.isArray(cause) ? cause : [];
-  const logs = [...last, { level: "error", message }];
-  if (error instanceof Unhealthy) return { state: "unhealthy", message, logs };
-  return { state: "failed", message, logs, ...(error instanceof Declined && { isDeclined: true as const }) };
+  const logs = [...(Array.isArray(cause) ? cause : []), { level: "error", message }];
+  return { state: error instanceof Unhealthy ? "unhealthy" : "failed", message, logs };
 }
 
 /**
@@ -103,9 +101,12 @@ export function createRuntimeDriver(kinds: readonly RuntimeKind[]) {
   const all = async (work: (kind: RuntimeKind) => Promise<unknown>) => void (await Promise.all(kinds.map(work)));
   const discard = (release: string) => all((kind) => kind.releases().remove(release));
 
+  /** An engine that cannot be reached says nothing about the source. */
+  const fault = (error: unknown) => Promise.reject(error instanceof Failure ? new Error(error.message) : error);
   const find = async (name: string | null): Promise<Release | undefined> => {
-    for (const kind of name === null ? [] : kinds) {
-      const release = await kind.find(name ?? "");
+    if (name === null) return undefined;
+    for (const kind of kinds) {
+      const release = await kind.find(name).catch(fault);
       if (release) return release;
     }
     return undefined;
