@@ -13,6 +13,8 @@ import { appsRepository } from "./repository.ts";
 const pause_ms = 60_000;
 /** The switch to a new release must not wait for the start of `du`. */
 const afterSwitch = "1s";
+/** One after the other, because the releases of many environments may go live at once. */
+const inTurn = "releases";
 /** One warning an hour is enough. */
 const looksBetweenWarnings = 60;
 
@@ -63,15 +65,16 @@ export function createDataSizes({ store, log, logs, runtime, dataLimit, placemen
   return {
     begin(): void {
       if (!runtime?.dataBytes || hasEnded) return;
-      const look = () => lookAll().catch(unread);
-      void look();
-      cancel = repeat(pause_ms, look);
+      const tryAll = () => lookAll().catch(unread);
+      // A look may take longer than the pause.
+      void tryAll().then(() => {
+        if (!hasEnded) cancel = repeat(pause_ms, tryAll);
+      });
     },
     /** Call when a release goes live: it may store a lot at its start. */
     goesLive(key: AppKey): void {
       if (!runtime?.dataBytes || hasEnded) return;
-      // One after the other, because the releases of many environments may go live at once.
-      systemTimer(afterSwitch, () => void oneAtATime("", () => lookAt(key)).catch(unread));
+      systemTimer(afterSwitch, () => void oneAtATime(inTurn, () => lookAt(key)).catch(unread));
     },
     end(): void {
       hasEnded = true;
