@@ -34,14 +34,18 @@ export function createAppUrls(ports: Ports) {
     return placement.appsUrl(runtime_id)?.replace("://", `://${slug}.`) ?? null;
   };
 
-  /** The app at a host, on this server or another. */
-  const atHost = async (host: string): Promise<Row<"apps"> | undefined> => {
-    const key = await custom.active(host);
-    if (key) return rows().find(key);
+  /** The app at a host that a server assigns. */
+  const assignedAt = async (host: string): Promise<Row<"apps"> | undefined> => {
     const served = [...domains, ...placement.runtimes().flatMap(hostOfApps)];
     const slugs = served.flatMap((one) => (host.endsWith(`.${one}`) ? [host.slice(0, -one.length - 1)] : []));
     const apps = await Promise.all([...new Set(slugs)].map((slug) => rows().ofSlug({ slug })));
     return apps.find((app) => app !== undefined);
+  };
+
+  /** The app at a host, on this server or another. */
+  const atHost = async (host: string): Promise<Row<"apps"> | undefined> => {
+    const key = await custom.active(host);
+    return key ? rows().find(key) : assignedAt(host);
   };
 
   const liveApps = async (active: readonly Environment[]) => {
@@ -80,7 +84,7 @@ export function createAppUrls(ports: Ports) {
     },
 
     /** Whether a host leads to an environment, even to one that has had no deployment yet. */
-    hasHost: async (host: string) => ((await custom.active(host)) ?? (await atHost(host))) !== undefined,
+    hasHost: async (host: string) => ((await custom.active(host)) ?? (await assignedAt(host))) !== undefined,
 
     async ofRange(range: EnvironmentRange, tx?: Tx): Promise<(environment: string) => EnvironmentApp> {
       const own = await custom.ofRange(range, tx);

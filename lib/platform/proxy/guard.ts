@@ -37,7 +37,7 @@ export function createGuard({ user, hash }: Protection, { isPassword }: Pick<Pas
 
   const check = (name: string, password: string, isUser: boolean) => {
     const work = async () => remember(name, (await isPassword(hash, password)) && isUser);
-    const checking = oneAtATime("", work).finally(() => checks.delete(name));
+    const checking = oneAtATime("passwords", work).finally(() => checks.delete(name));
     checks.set(name, checking);
     return checking;
   };
