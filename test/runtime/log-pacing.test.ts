@@ -25,6 +25,31 @@ test("Programs that flood their logs are read more slowly the more there are, an
   assert.equal(floods[0]?.(flood), 1, "what has passed is forgiven");
 });
 
+test("What an app prints at about the same time is handed over together, and the rest when it ends", (t) => {
+  mockTime(t, { apis: ["setTimeout"] });
+  const output = createOutput();
+  const taken: string[][] = [];
+  output.listen((lines) => void taken.push(lines.map(({ message }) => message)));
+  const print = (message: string) => output.add({ level: "info", message });
+  for (const message of ["one", "two"]) print(message);
+  t.mock.timers.tick(100);
+  assert.deepEqual(taken, [["one", "two"]]);
+  print("three");
+  output.end();
+  print("four");
+  t.mock.timers.tick(100);
+  assert.deepEqual(taken, [["one", "two"], ["three"]]);
+});
+
+test("The last lines of an app are those since its last start", () => {
+  const output = createOutput();
+  for (const message of ["one", "two"]) {
+    output.begin();
+    output.add({ level: "info", message });
+  }
+  assert.deepEqual(output.last(), [{ level: "info", message: "two" }]);
+});
+
 test("What an app printed at its start is handed over at once when its release goes live", () => {
   const output = createOutput();
   const lines: readonly LogLine[] = ["one", "two"].map((message) => ({ level: "info", message }));

@@ -111,6 +111,7 @@ function createApp(program: Program, signal: AbortSignal) {
       const inside = own ?? at;
       let portTaken = false;
       outOfMemory = false;
+      output.begin();
       const take = (line: LogLine) => {
         portTaken ||= portTakenWords.test(line.message);
         outOfMemory ||= tellsOfMemory(line.message);
@@ -205,6 +206,7 @@ function createApp(program: Program, signal: AbortSignal) {
         port = undefined;
         arrival.arrive(false);
         await Promise.all([child?.stop(grace_ms), workers?.stop(grace_ms)]);
+        output.end();
         giveUp();
         program.onStopped();
       })();
