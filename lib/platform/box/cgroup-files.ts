@@ -26,8 +26,17 @@ export const foldersOf = ({ memory, pids, cpu }: Hierarchies): string[] => [
 
 const period_us = 100_000;
 
+/** The content of a file; empty if it cannot be read. */
+export function readIfReadable(file: string): string {
+  try {
+    return readFileSync(file, "latin1");
+  } catch {
+    return "";
+  }
+}
+
 /** The content of a file of the kernel; empty if there is no such file. */
-export function readIfThere(file: string): string {
+function readIfThere(file: string): string {
   try {
     return readFileSync(file, "latin1");
   } catch (error) {

@@ -1,6 +1,6 @@
 import { closeSync, openSync, statfsSync } from "node:fs";
 import { join } from "node:path";
-import { readIfThere } from "./cgroup-files.ts";
+import { readIfReadable } from "./cgroup-files.ts";
 
 /** How boxes write below the folder of an app, and how many bytes: above the release, or in a copy of it. */
 export interface Layers {
@@ -47,11 +47,14 @@ export function holdLayer(place: string, pid: number | undefined): () => boolean
   try {
     const root = `/proc/${pid}/root${place}`;
     const held = openSync(join(root, layer), "r");
-    const free = Number(readIfThere(join(root, before)));
+    const free = Number(readIfReadable(join(root, before)));
     return () => {
-      const { blocks, bfree } = statfsSync(`/proc/self/fd/${held}`);
-      closeSync(held);
-      return bfree < (free || blocks);
+      try {
+        const { blocks, bfree } = statfsSync(`/proc/self/fd/${held}`);
+        return bfree < (free || blocks);
+      } finally {
+        closeSync(held);
+      }
     };
   } catch {
     return () => false; // The box has ended.

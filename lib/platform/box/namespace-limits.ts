@@ -1,5 +1,5 @@
 import { quoted } from "../../kernel/text/shell-words.ts";
-import { readIfThere } from "./cgroup-files.ts";
+import { readIfReadable } from "./cgroup-files.ts";
 
 /**
  * The kernel charges what a user namespace uses to its owner too, so boxes could exhaust the limits of a server that is
@@ -12,7 +12,7 @@ const ofNamespace = ["max_inotify_instances", "max_inotify_watches"];
 const shareOfOne = 1 / 8;
 
 function ownLimit(name: keyof typeof limitNames): number {
-  const [, soft] = new RegExp(`^${limitNames[name]}\\s+(\\d+)\\s`, "m").exec(readIfThere("/proc/self/limits")) ?? [];
+  const [, soft] = new RegExp(`^${limitNames[name]}\\s+(\\d+)\\s`, "m").exec(readIfReadable("/proc/self/limits")) ?? [];
   return Number(soft ?? Number.POSITIVE_INFINITY);
 }
 
@@ -27,7 +27,7 @@ export function limitedNamespace(makesNamespace: readonly string[]): string[] {
   });
   const settings = ofNamespace.flatMap((name) => {
     const file = `/proc/sys/user/${name}`;
-    const max = Math.ceil(Number(readIfThere(file)) * shareOfOne);
+    const max = Math.ceil(Number(readIfReadable(file)) * shareOfOne);
     return max > 0 ? [`echo ${max} > ${quoted(file)}`] : [];
   });
   const inNamespace = [...settings, 'exec "$@"'].join("; ");
