@@ -1,10 +1,10 @@
-import { type ExecFileException, execFile } from "node:child_process";
-import { promisify } from "node:util";
+import { spawn } from "node:child_process";
 import * as v from "valibot";
+import { systemTimer } from "../../kernel/clock.ts";
 import { parseJson } from "../../kernel/text/json.ts";
 
-const execute = promisify(execFile);
-const timeout_ms = 10_000;
+const timeout = "10s";
+const maxAnswer = 64 * 1024;
 const helperName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 const answer = v.object({ Username: v.string(), Secret: v.string() });
 
@@ -26,16 +26,27 @@ export async function askCredentialHelper(
   return { username, password };
 }
 
-async function run(file: string, input: string): Promise<{ code: number; text: string }> {
-  const asked = execute(file, ["get"], { timeout: timeout_ms, killSignal: "SIGKILL" });
-  // If the helper exits early, it does not read its input.
-  asked.child.stdin?.on("error", () => {}).end(`${input}\n`);
-  try {
-    return { code: 0, text: (await asked).stdout };
-  } catch (error) {
-    const { code, killed, stdout, message } = error as ExecFileException & { readonly stdout: string };
-    if (typeof code === "number") return { code, text: stdout };
-    if (killed) throw new Error(`it did not answer within ${timeout_ms / 1000} s`);
-    throw new Error(code === "ENOENT" ? "it is not installed" : message);
-  }
+function run(file: string, input: string): Promise<{ code: number | null; text: string }> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(file, ["get"], { stdio: ["pipe", "pipe", "ignore"] });
+    const cancel = systemTimer(timeout, () => {
+      child.kill("SIGKILL");
+      child.stdout.destroy();
+      reject(new Error(`it did not answer within ${timeout}`));
+    });
+    let text = "";
+    child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
+      if (text.length < maxAnswer) text += chunk;
+    });
+    child.once("error", ({ message }) => {
+      cancel();
+      reject(new Error(/ENOENT/.test(message) ? "it is not installed" : message));
+    });
+    child.once("close", (code) => {
+      cancel();
+      resolve({ code, text });
+    });
+    // If the helper exits early, it does not read its input.
+    child.stdin.on("error", () => {}).end(`${input}\n`);
+  });
 }

@@ -1,15 +1,25 @@
-import { type ExecFileOptions, execFile } from "node:child_process";
-import { promisify } from "node:util";
+import { spawn } from "node:child_process";
 
-const execute = promisify(execFile);
+const maxWords = 1024;
 
 /** Runs a program to its end and returns its output. Rejects with the last words of a program that fails. */
-export async function runProgram([file = "", ...args]: readonly string[], options?: ExecFileOptions): Promise<string> {
-  try {
-    const all = { cwd: "/", killSignal: "SIGKILL", maxBuffer: 64 * 1024 ** 2, ...options } as const;
-    return String((await execute(file, args, all)).stdout);
-  } catch (error) {
-    const { stderr, message } = error as Error & { readonly stderr?: string };
-    throw new Error(stderr?.trim().slice(-1024) || message);
-  }
+export function runProgram(
+  [file = "", ...args]: readonly string[],
+  { signal }: { readonly signal?: AbortSignal | undefined } = {},
+): Promise<string> {
+  const child = spawn(file, args, { cwd: "/", stdio: ["ignore", "pipe", "pipe"], signal, killSignal: "SIGKILL" });
+  let [printed, said] = ["", ""];
+  child.stdout.on("data", (chunk: Buffer) => {
+    printed += chunk;
+  });
+  child.stderr.on("data", (chunk: Buffer) => {
+    said = (said + chunk).slice(-maxWords);
+  });
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (code, killedBy) => {
+      if (code === 0) resolve(printed);
+      else reject(new Error(said.trim() || `${file} ended with ${killedBy ?? `the exit code ${code}`}`));
+    });
+  });
 }
