@@ -65,7 +65,7 @@ export const jobBackends: readonly JobBackend[] = [
     ...{ type: "predictions", kind: "image", base: "/v1", orderPath: "/v1/predictions" },
     cancelPath: `/v1/predictions/${id}/cancel`,
     accepted: prediction(201, { status: "starting" }),
-    running: prediction(200, { status: "processing", logs: " 10%|█\n 40%|████" }),
+    running: prediction(200, { status: "processing", logs: " 10%|█\n 40%|████\nGPU 1/1" }),
     done: prediction(200, {
       status: "succeeded",
       output: [`data:image/png;base64,${base64}`],

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { type BackendNetwork, progressIn } from "./backend-client.ts";
+import type { BackendNetwork } from "./backend-client.ts";
 import type { GenerationDriver } from "./contract.ts";
 import type { OpenaiOptions } from "./openai.ts";
 import { polledJobs, type ReportedJob } from "./polled-jobs.ts";
@@ -25,6 +25,12 @@ function fileOf(output: unknown): string | undefined {
     .find((one) => one !== undefined && /^(https?:\/\/|data:)\S+$/.test(one));
 }
 
+/** The last percentage in the logs. Unlike in the output of one program, `1/1` may count anything. */
+function percentIn(logs: string | null | undefined): number | undefined {
+  const last = [...(logs ?? "").slice(-4096).matchAll(/(?<![\d.])(100|\d{1,2})%/g)].at(-1)?.[1];
+  return last === undefined ? undefined : Number(last) / 100;
+}
+
 /** Replicate's predictions API. A Cog container answers with the finished prediction, or 409 while it is busy. */
 export function predictions(options: OpenaiOptions, outbound: BackendNetwork): GenerationDriver {
   const protocol = {
@@ -41,7 +47,7 @@ export function predictions(options: OpenaiOptions, outbound: BackendNetwork): G
         const message = typeof error === "string" && error ? error : `the prediction ended as ${status}`;
         return { state: "failed", message };
       }
-      if (status !== "succeeded") return { state: "running", id: id ?? undefined, progress: progressIn(logs ?? "") };
+      if (status !== "succeeded") return { state: "running", id: id ?? undefined, progress: percentIn(logs) };
       const { pricePerSecond } = options.models[model] ?? {};
       const seconds = metrics?.predict_time;
       const cost_usd = pricePerSecond !== undefined && seconds != null ? Math.max(0, pricePerSecond * seconds) : null;
