@@ -26,7 +26,10 @@ export function countCrash(before: Counts, now: number): Counts & { readonly isT
   };
 }
 
-/** Whether a crash may be a mail: one for each release, and at most one an hour. */
+/**
+ * Whether a crash may be a mail: one for each release, and at most one an hour. So it may be a crash that is no event:
+ * the first one of a release may fall within an hour of the last mail.
+ */
 export const mayMail = (
   { mailed_at, restarts_since }: Pick<Row<"apps">, "mailed_at" | "restarts_since">,
   now: number,

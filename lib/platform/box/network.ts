@@ -41,8 +41,8 @@ export const closedRoutes = ({ networks }: Reach): string =>
 const names = 53;
 
 /**
- * The routes that are added once the network exists. The link's own network is blocked, because pasta would connect its
- * other addresses to those beyond the machine. Of the name server, only its port is open.
+ * The routes that are added once the network exists. The link's own network is blocked, by longer prefixes than its own,
+ * because pasta would connect its other addresses to those beyond the machine. Of the name server, only its port is open.
  */
 export const openedRoutes = ({ networks }: Reach): string =>
   lines([

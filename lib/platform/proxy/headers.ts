@@ -7,7 +7,10 @@ const ofConnection = new Set([
 ]);
 /** Headers that say where a request comes from. Gateways such as WSGI and CGI read an underscore as a hyphen. */
 const forwarded = /^(x[-_](forwarded[-_].*|real[-_]ip)|forwarded)$/;
-/** Headers that frame a message or choose its app. `Connection` must not remove them. */
+/**
+ * Headers that frame a message or choose its app. If `Connection` could remove one, the app would read another request
+ * than the proxy did.
+ */
 const framing = ["content-length", "transfer-encoding", "host"];
 
 const none: ReadonlySet<string> = new Set();

@@ -95,7 +95,10 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
     return ok ? stdout.trim() : undefined;
   };
 
-  /** Merges small packs after the last concurrent push has its response. Git needs no lock for this. */
+  /**
+   * Merges small packs after the last concurrent push has its response. Git needs no lock for this. If the merge fails,
+   * the next push tries again.
+   */
   const repack = async (path: string): Promise<void> => {
     if (pushing.get(path) !== 1) return;
     const files = await readdir(join(path, "objects/pack")).catch(() => []);
