@@ -57,12 +57,16 @@ export const endOf = ({ call }: Pick<World, "call">, who: Who, id: string) =>
     return seen.completed_at === null ? undefined : seen;
   });
 
-/** The same for a client. */
-export const endSeenBy = ({ deployments }: Pick<Client, "deployments">, id: string) =>
-  firstOf(async () => {
+/** The same for a client. The log of one that has not gone live is shown if the test fails. */
+export async function endSeenBy({ deployments }: Pick<Client, "deployments">, id: string) {
+  const ended = await firstOf(async () => {
     const seen = await deployments.get({ id, wait: 60 });
     return seen.completed_at === null ? undefined : seen;
   });
+  if (ended.status !== "active")
+    process.stderr.write(`${id}: ${JSON.stringify((await deployments.logs({ id })).data)}\n`);
+  return ended;
+}
 
 /** The states of several deployments, in the given order. */
 export const states = async (world: World, ...deployments: { id: string }[]): Promise<string[]> =>
