@@ -75,7 +75,7 @@ export const optionArgs = (mode: "dev" | "start"): ArgsDef =>
   Object.fromEntries(
     allOptions.flatMap(({ flag, help, value: valueHint, mode: only = mode }) => {
       if (flag === undefined || only !== mode) return [];
-      // The help text also serves tables that name each option's mode. The command already implies it.
+      // Help texts name each option's mode for the tables of all options. Here the command implies it.
       const description = help.replace(" (`dev`)", "").replace(mode === "dev" ? defaultOfStart : "", "");
       return [
         [flag, valueHint === undefined ? { type: "boolean", description } : { type: "string", description, valueHint }],

@@ -1,6 +1,5 @@
 import { type Listing, listed, parent } from "./define-command.ts";
 
-/** Loads a command on its first use. */
 const loaders = {
   dev: async () => (await import("./serve.ts")).dev,
   start: async () => (await import("./serve.ts")).start,

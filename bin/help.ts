@@ -20,7 +20,6 @@ function columns(rows: readonly Row[], size = Math.max(0, ...rows.map(([name]) =
   });
 }
 
-/** A part of the help below its heading; nothing if the part has no lines. */
 const part = (heading: string, lines: readonly string[]): string[] =>
   lines.length > 0 ? ["", styled("bold", heading), "", ...lines] : [];
 

@@ -12,7 +12,7 @@ interface Result {
   readonly isAcknowledged: boolean;
 }
 
-/** The receiver's URL. `localhost:3000/webhooks` means plain http, and `3000/webhooks` a port of this machine. */
+/** The receiver's URL. `localhost:3000/webhooks` gets `http://`; `3000/webhooks` also gets `localhost:`. */
 export function parseReceiver(text: string): string {
   const place = text.replace(/^:?(?=\d+(\/|$))/, "localhost:");
   const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(place) ? place : `http://${place}`;
@@ -24,7 +24,7 @@ export function parseReceiver(text: string): string {
 /** Reasons that a receiver of the other protocol may have. */
 const otherProtocol = /^(connection reset|not an HTTP answer|TLS: )/;
 
-/** Posts events to a receiver as an emulator delivers them. The person at the keyboard may name any machine. */
+/** Posts events to a receiver the way an emulator does. The user may name any machine. */
 export function createReceiver(to: string, secret: string) {
   const outbound = createOutbound({ mode: "dev", trusted: networksOf(["0.0.0.0/0", "::/0"]) });
   const clock = createClock("real");

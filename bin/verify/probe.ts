@@ -13,7 +13,7 @@ export interface TrialOptions {
   /** Includes the version: `http://127.0.0.1:7400/v1`. */
   readonly base: string;
   readonly key: string | undefined;
-  /** The platform's fetch by default. Tests answer in the process. */
+  /** Default: the global `fetch`. Tests answer without a network. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
   readonly pause: (ms: number) => Promise<void>;
   readonly timeout_ms?: number;

@@ -31,7 +31,7 @@ interface Ports {
 
 export type RunningRequests = ReturnType<typeof createRunningRequests>;
 
-/** Keeps the running requests, so that a close can wait for all of them. Requests to a remote database take longer. */
+/** Tracks running requests, so that closing waits for all, also for slow ones on a remote database. */
 export function createRunningRequests() {
   const running = new Set<Promise<Outcome>>();
   return {

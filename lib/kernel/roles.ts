@@ -4,7 +4,7 @@ export type Role = (typeof roles)[number];
 export const resources = ["projects", "deployments", "users", "integrations", "webhooks", "generations"] as const;
 export type Resource = (typeof resources)[number];
 
-/** One name for a role's capability and a key's scope. A request needs both. */
+/** What a request needs: its role and its key's scope must both allow this. */
 export type Need = `${Resource}:${"read" | "write"}`;
 
 /** `*`, or a need. `:write` includes `:read`. */

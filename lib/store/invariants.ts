@@ -164,7 +164,6 @@ export const invariants: Readonly<Record<string, string>> = {
     "select integrity_check as problem from pragma_integrity_check where integrity_check <> 'ok'",
 };
 
-/** Checks one rule; undefined if it holds. */
 export function violationOf(database: Database, rule: string): Violation | undefined {
   const examples: Record<string, unknown>[] = [];
   let count = 0;

@@ -52,7 +52,7 @@ async function lossOf({ id, to, number }: Move): Promise<Loss> {
     if (method === "GET" || isOwnRequest(request_id)) return [];
     return (status ?? 500) < 400 && !idle.test(path) ? [`${method} ${path}`] : [];
   });
-  // The audit log has no entry for these.
+  // The audit log omits new deployments and generations.
   const made = changes.flatMap(({ change, type, id }) => {
     const isWork = change === "added" && (type === "deployment" || type === "generation");
     const isListed = isMade(id) || calls.includes(`POST /v1/${type}s`);
@@ -83,7 +83,7 @@ function moveOf(snapshots: readonly StoredSnapshot[]): Move | undefined {
       Date.parse(now) <= serviceNow() &&
       /^before (\+(\d+(ms|[smhd]))+|next|idle|\d{4}-\d\d-\d\dT[\d:.]+Z)$/.test(name ?? ""),
   );
-  // What came at the same instant came before it, as a rule.
+  // Changes of the same millisecond usually came before the move.
   const to = found && new Date(Date.parse(found.now) + 1).toISOString();
   return found && to ? { id: found.id, from: found.now, to, number: undefined } : undefined;
 }

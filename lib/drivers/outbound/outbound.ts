@@ -27,7 +27,7 @@ export interface OutboundRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** The URL is a receiver on this machine, also over plain http. Only loopback addresses are allowed. */
+  /** The URL is a receiver on this machine: loopback or a trusted network only, and plain http is allowed. */
   readonly isForwarded?: boolean;
   /** Cancels the request; its reason becomes the error. */
   readonly signal?: AbortSignal | undefined;

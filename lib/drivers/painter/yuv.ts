@@ -1,6 +1,6 @@
 import type { Frame } from "./canvas.ts";
 
-/** A film frame: a luma plane, then two chroma planes with half the columns and rows. Sides are even. */
+/** A video frame: a luma plane, then two chroma planes at half resolution. Width and height are even. */
 export interface YuvFrame {
   readonly data: Uint8Array;
   readonly width: number;

@@ -15,7 +15,7 @@ interface Input<Q, B> {
  * comes from this declaration; with a name, so do its tool and its command.
  */
 export interface ControlCall<Ports> {
-  /** The name of its tool in `svc-server mcp` and, among the instruments, of its command: `scenarios.add`. */
+  /** Names its tool in `svc-server mcp` and, for an instrument, its command, such as `scenarios.add`. */
   readonly id: string | undefined;
   /** Its effect in one sentence, without a full stop. */
   readonly summary: string;

@@ -11,7 +11,6 @@ type Kind = (typeof kinds)[number];
 /** One entry. `seq` counts across all kinds; `at` is the time on the service's clock. */
 export type JournalEntry = { readonly seq: number; readonly at: string } & (
   | ({ readonly kind: "request" } & LoggedRequest)
-  /** A deployment or a generation entered a state. */
   | {
       readonly kind: "state";
       readonly of: "deployment" | "generation";

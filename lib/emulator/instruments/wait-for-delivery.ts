@@ -9,7 +9,7 @@ import { checkArgument, record } from "../../kernel/validation.ts";
 import type { ReceivedDeliveries, ReceivedDelivery } from "./received-deliveries.ts";
 
 export interface WaitOptions {
-  /** Only deliveries to the inbox of this NAME. */
+  /** Only deliveries to the inbox with this name. */
   readonly endpoint?: string;
   readonly timeout?: string;
 }

@@ -88,7 +88,7 @@ export function createEventReader(ports: {
       before: string,
       publish: () => void,
     ) {
-      // A read in progress reaches this event too.
+      // Joins the read in progress, which includes this event.
       if (isReading || before !== (last?.get(organization_id) ?? "")) return read(organization_id);
       last?.set(organization_id, id);
       publish();

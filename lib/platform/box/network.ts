@@ -37,7 +37,7 @@ export const closedRoutes = ({ networks }: Reach): string =>
       .map((one) => `route add blackhole ${one}`),
   );
 
-/** The number of the routing table, and the port, by which names are asked. */
+/** The port of DNS, and the number of the routing table for it. */
 const names = 53;
 
 /**

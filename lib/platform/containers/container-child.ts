@@ -29,7 +29,7 @@ const maxLook_ms = 5_000;
 const never = () => new Promise<never>(() => {});
 const reasonOf = (error: unknown) => (error as Error).message;
 
-/** Runs a container and presents it as a child process to the app supervision. `take` receives its output. */
+/** Runs a container as a child process for the app supervisor. `given.take` receives its output. */
 export const runContainer = (order: ContainerOrder, given: Given): Child => {
   const starting = new AbortController();
   // If this process is ending, the next one starts the container.

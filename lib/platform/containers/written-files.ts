@@ -69,7 +69,7 @@ export function watchWrittenFiles(id: string, { containers, take, scratch_bytes,
   void watch();
   let left: Promise<boolean> | undefined;
   return {
-    /** The end of a sentence, if the watch stopped the container. */
+    /** Why the watch stopped the container, to end a sentence. */
     reason: () => reason,
     /** Call when the container has stopped and still exists. Resolves with whether it wrote files. */
     end(): Promise<boolean> {

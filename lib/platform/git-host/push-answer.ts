@@ -7,7 +7,7 @@ const end = "0000";
 /** The report of a push is short. What is longer has been pushed all the same; only its overtaken branches are not seen. */
 const maxReport_bytes = 1024 * 1024;
 
-/** The refs that git says it has changed: each in a line of its own, which may begin with the length of its packet. */
+/** The refs that git reports as changed: one per line, perhaps after the length of a packet. */
 const refsIn = (report: readonly Buffer[]): ReadonlySet<string> =>
   new Set(
     String(Buffer.concat(report))

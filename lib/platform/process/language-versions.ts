@@ -23,7 +23,7 @@ async function providePython({ range, from }: Wanted, box: Box, build: Build): P
   // A machine without any Python is told so by the first step.
   if (interpreters.length === 0) return;
   const fits = (accepted: string) => interpreters.find(({ version }) => isInRange(version, accepted));
-  // A machine rarely has the very patch, and patches of one version are compatible.
+  // A machine rarely has the exact patch, and patches are compatible.
   const chosen = fits(range) ?? fits(range.replace(/^(\d+\.\d+)\.\d+$/, "$1"));
   if (chosen === undefined) {
     const there = [...new Set(interpreters.map(({ version }) => version))].join(", ");

@@ -21,7 +21,7 @@ interface Waiting {
  */
 export function createInserts(send: (text: string, values: readonly unknown[]) => void) {
   let waiting: Waiting[] = [];
-  /** The place in `waiting` of the member's last row. */
+  /** The index in `waiting` of the member's last row. */
   let reached = 0;
 
   const flush = () => {

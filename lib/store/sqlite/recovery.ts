@@ -81,7 +81,7 @@ export function createRecovery({ path, reserve, usedReserve, reopen, tryWriting 
     watch(given: Watcher): void {
       watcher = given;
     },
-    /** Takes the reserve when the start is complete. Returns false if there is no room and no error was reported. */
+    /** Refills the reserve after the start. Returns false if that fails without reporting `disk_full`. */
     started(): boolean {
       const hasReserve = reserve.refill();
       if (!hasReserve && usedReserve) enter("disk_full", "the reserve was needed to start");

@@ -85,7 +85,7 @@ export function recordedTest(recording: Recording, form: Form): string {
     else place.push(id === undefined ? `await ${text};` : `const ${names.nameFor(id, wordOf(call))} = await ${text};`);
   }
   advanceTo(endedAt);
-  // A service with other limits may have ended its work sooner.
+  // The recorded service may have finished sooner, under other limits.
   if (isOfService && !ends.some(({ id, status }) => isRunning(id, { status })))
     lines.push("await service.clock.runUntilIdle();");
   const reads = ends.filter(({ id }) => names.has(id));

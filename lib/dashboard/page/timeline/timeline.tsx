@@ -68,7 +68,7 @@ export function TimelinePage() {
   );
 }
 
-/** The same axis at the bottom of every other page. */
+/** The timeline at the bottom of all other pages. */
 export function TimelineDock() {
   const [at, setAt] = useState<number>();
   const { timeline, error } = useTimeline(at, setAt);

@@ -16,7 +16,7 @@ export interface IntegrationType {
   parse(config: unknown): ParsedConfig;
   /** The text that replaces each secret in responses. */
   redacted(secrets: Readonly<Record<string, string>>): Readonly<Record<string, unknown>>;
-  /** The URL to send to, and the field that a refusal names; undefined if the type sends nothing. */
+  /** The URL to send to, and the name of its field for errors; undefined if the type sends nothing. */
   target(
     parsed: Pick<ParsedConfig, "config" | "secrets">,
   ): { readonly field: string; readonly url: string } | undefined;
