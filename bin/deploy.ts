@@ -6,7 +6,7 @@ import type { Client } from "../lib/client.ts";
 import { EndedWith, pathIn, UsageError } from "./arguments.ts";
 import { baseOf, type Connection, connectionArgs, connectionOf, withClient } from "./connection.ts";
 import { command, flag, type Given, option, optionalWord } from "./define-command.ts";
-import { type Commit, commitOf } from "./deployed-commit.ts";
+import { type Commit, commitOf } from "./folder-upload.ts";
 import { createGit, type Git } from "./git.ts";
 import { note, say } from "./output.ts";
 import { findProject, partOf, projectOf } from "./project-name.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { commitOf } from "../../bin/deployed-commit.ts";
+import { commitOf } from "../../bin/folder-upload.ts";
 import { createGit } from "../../bin/git.ts";
 import { repositories } from "../helpers/repositories.ts";
 
