@@ -105,6 +105,47 @@ test("Chromium: the keyboard", { skip: noBrowser || (!isLong && "npm run test:da
     await headed("Sign in");
   });
 
+  await suite.test("deploys what was typed, before or after the project's last deployments arrive", async (t) => {
+    const { port, project, deploy, service } = await listeningWorld(t);
+    const { id } = await project("shop");
+    await deploy(id);
+    await service.clock.advance("10m");
+    const origin = `http://127.0.0.1:${port}`;
+    const page = await dashboardPage(t, open, origin, `/projects/${id}`);
+    const { press, type, to } = keyboardOf(page);
+    for (const [early, late] of [
+      ["acme/early", ""],
+      ["", "acme/late"],
+    ] as const) {
+      await page.goto(`${origin}/dashboard/projects/${id}`);
+      let release = () => {};
+      const held = new Promise<void>((done) => {
+        release = done;
+      });
+      await page.route(/deployments\?.*per_page=50/, async (route) => {
+        await held;
+        await route.continue();
+      });
+      const asked = page.waitForRequest(/per_page=50/);
+      await to("button Deploy");
+      await press("Enter");
+      await to("input Repository");
+      await type(early);
+      await asked;
+      if (late !== "") {
+        release();
+        await page.getByText("Now live:").waitFor();
+        await type(late);
+      }
+      await press("Enter");
+      await page.waitForURL(/deployments\/dep_/);
+      release();
+      await page.getByText(`${early}${late}`).first().waitFor();
+      await page.getByRole("heading", { name: "shop to production" }).waitFor();
+      await page.unrouteAll({ behavior: "ignoreErrors" });
+    }
+  });
+
   await suite.test("reaches all of a page: skip link, help, palette, drawer, search, lines", async (t) => {
     const { port, project, deploy, service } = await listeningWorld(t);
     const { id } = await project("shop");

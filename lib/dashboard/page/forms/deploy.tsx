@@ -17,6 +17,9 @@ export const repoOf = (text: string): string =>
     .replace(/^(https?:\/\/[^/]+\/|git@[^:]+:)/, "")
     .replace(/(\.git)?\/?$/, "");
 
+const environmentsOf = async (id: string, signal?: AbortSignal) =>
+  (await api.environments.list({ id }, { signal })).data.map(({ name }) => name);
+
 /** The environments of a project, its latest deployments and what they deployed. */
 export function useProjectSources(project_id: string) {
   return useRead(
@@ -24,12 +27,12 @@ export function useProjectSources(project_id: string) {
     async (signal) => {
       if (project_id === "") return { environments: [], latest: [], sources: new Map() as never };
       const [environments, latest] = await Promise.all([
-        api.environments.list({ id: project_id }, { signal }),
+        environmentsOf(project_id, signal),
         api.deployments.list({ project_id, per_page: 50 }, { signal }),
       ]);
       const ids = latest.data.map(({ id }) => id);
       const sources = await readSources(ids, signal);
-      return { environments: environments.data.map(({ name }) => name), latest: latest.data, sources };
+      return { environments, latest: latest.data, sources };
     },
     ({ kind, id }) => kind === "deployment" || id === project_id,
   ).data;
@@ -62,7 +65,8 @@ export function Deploy({
         ? { type: "image" as const, image_url: image_url.trim() }
         : { type: "git" as const, repo: repoOf(repo), ...filled({ branch: branch.trim(), tag: tag.trim() }) };
     const project_id = of?.id ?? project;
-    const made = await api.deployments.create({ project_id, environment: environment.trim(), source });
+    const named = environment.trim() || usual(await environmentsOf(project_id));
+    const made = await api.deployments.create({ project_id, environment: named, source });
     go(`/deployments/${made.id}`);
   };
   const none = of ? undefined : "Create a project first.";
@@ -76,7 +80,14 @@ export function Deploy({
         const project_id = of?.id ?? values.project;
         return (
           <>
-            {!of && <Select label="Project" options={open.map(({ id, name }) => [id, name])} />}
+            {!of && (
+              <Select
+                label="Project"
+                options={open.map(({ id, name }) => [id, name])}
+                // What another project deploys is not offered for this one.
+                onChange={(chosen) => set({ project: chosen, repo: "", image_url: "" })}
+              />
+            )}
             <Fields key={project_id} project_id={project_id} values={values} set={set} />
           </>
         );
@@ -99,17 +110,18 @@ function Fields({ project_id, values, set }: FieldsProps) {
   if (data && !isFilled) {
     setFilled(true);
     const [last] = sources;
-    set({
-      ...(values.environment === "" && { environment: usual(data.environments) }),
-      ...(values.repo === "" &&
-        values.image_url === "" && { repo: last?.repo ?? "", image_url: last?.image_url ?? "" }),
-    });
+    // Who is in the field already types its value.
+    const isBusy = ["repo", "image_url"].includes(document.activeElement?.getAttribute("name") ?? "");
+    if (!isBusy && values.repo === "" && values.image_url === "")
+      set({ repo: last?.repo ?? "", image_url: last?.image_url ?? "" });
   }
-  const live = data?.latest.find((one) => one.status === "active" && one.environment === values.environment);
+  const environment = usual(data?.environments ?? []);
+  const wanted = values.environment.trim() || environment;
+  const live = data?.latest.find((one) => one.status === "active" && one.environment === wanted);
   const liveSource = live && data?.sources.get(live.id);
   return (
     <>
-      <Field label="Environment" list={data?.environments ?? []} required />
+      <Field label="Environment" list={data?.environments ?? []} hint={`Leave empty for ${environment}.`} />
       {live && (
         <p class="hint">
           Now live: <Release of={liveSource} version={live.version} />,{" "}
