@@ -1,5 +1,5 @@
-/** An app could send interim answers, such as 102, faster than they are read, and keep the service busy. */
+/** The most interim responses (1xx) to one request. An app that sends them without end would keep the service busy. */
 export const maxInterim = 100;
 
-/** The size of an answer's headers in bytes: cookies and policies of ordinary apps pass Node's own limit of 16 KiB. */
+/** In bytes. Node's limit of 16 KiB is too small for the cookies and policies of ordinary apps. */
 export const maxHeaderBytes = 64 * 1024;

@@ -15,7 +15,7 @@ export interface Clock extends Snapshotable {
   until(at: number): number | undefined;
   /** Calls `run` once when this clock shows `at`, and never synchronously. Returns the function that cancels it. */
   alarm(at: number, run: () => void): () => void;
-  /** Like `alarm`, but after `ms` of this clock, even if the machine's clock is set meanwhile. */
+  /** Like `alarm`, but after `ms` of this clock. Setting the machine's clock does not change that time. */
   alarmAfter(ms: number, run: () => void): () => void;
   /** When the next alarm is due; undefined without one. */
   nextAlarm(): number | undefined;
@@ -25,9 +25,9 @@ export interface Clock extends Snapshotable {
   freeze(): void;
   /** Whether a freeze stopped this clock, so that it can go on. */
   readonly isFrozen: boolean;
-  /** Lets a frozen clock run on as before; one that was moved beyond the machine's time, from where it stands. */
+  /** Lets a frozen clock run on as before. If it was moved beyond the machine's time, it continues from there. */
   goOn(): void;
-  /** From now on `real` does not jump when the machine's clock is set: each reading calls `run`, until `shift`. */
+  /** From now on, `real` does not jump when the machine's clock is set: each reading calls `run`, until `shift`. */
   whenSet(run: () => void): void;
   /** From now on, the clock `real` shows this time instead of the machine's. */
   follow(time: () => number): void;
@@ -71,7 +71,7 @@ const earliestInstant = Date.parse("0000-01-01T00:00:00Z");
 /** The latest instant with a year of four digits. */
 export const latestInstant = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-/** In the mode `real`, `at` is a time that the clock has shown. A frozen clock keeps the mode and speed that it had. */
+/** In the mode `real`, the clock never shows a time before `at`. A frozen clock keeps its former mode and speed. */
 interface ClockState {
   readonly mode: Clock["mode"];
   readonly frozen?: Clock["mode"] | undefined;
@@ -147,10 +147,10 @@ function clockOf(state: ClockState): Clock {
   };
 }
 
-/** A greater difference means that the machine's clock was set; a smaller one is followed. */
+/** A greater difference means that the machine's clock was set. The clock follows smaller ones. */
 const tolerance_ms = 1_000;
 
-/** The machine's time, which never goes back. When the machine's clock is set, it runs on until `shift`. */
+/** The machine's time, which never goes back. If the machine's clock is set, it does not jump until `shift`. */
 function createMachineTime(notBefore: number, time: () => number) {
   let latest = Math.max(time(), notBefore);
   /** The time shown minus monotonic time. */
@@ -164,7 +164,7 @@ function createMachineTime(notBefore: number, time: () => number) {
         whenSet();
         return latest;
       }
-      // Absorbed, so that small differences do not add up.
+      // Otherwise small differences would add up.
       offset += by;
       if (machine > latest) latest = machine;
       return latest;

@@ -57,7 +57,7 @@ export function createIds(clock: Clock, random: Random, after?: string): Ids {
       tail[i] = 0;
     }
   };
-  /** To a random place above `id`: two processes that counted up from it would make the same identifiers. */
+  /** Continues at a random place above `id`: two processes that count up from it would create equal identifiers. */
   const follow = (id: string) => {
     const digits = [...id.slice(id.indexOf("_") + 1)].map((digit) => crockford.indexOf(digit));
     const below = random.bytes(7).map((byte) => byte & 31);

@@ -5,7 +5,7 @@ import type { Schema } from "./validation.ts";
 type Write = (tx: Tx) => Promise<unknown>;
 type Next = (tx: Tx) => Promise<number | undefined>;
 
-/** `write` runs in the transaction that settles the job, if the lease is still held. `scope` is what that locks. */
+/** `write` runs in the transaction that settles the job, if the lease is still held. `scope` is what it locks. */
 export type Outcome =
   | { readonly kind: "done"; readonly write: Write | undefined; readonly scope: TransactionScope }
   | { readonly kind: "until"; readonly next: Next; readonly scope: TransactionScope }
@@ -31,7 +31,7 @@ export const snooze = (
   wait_ms: number,
   ...[write, scope = "rows", args]: [] | [write: Write, scope: TransactionScope, args?: unknown]
 ): Outcome => ({ kind: "snooze", wait_ms, args, write, scope });
-/** The job has become pointless: its record is gone, or another change ended the work. */
+/** The job has become pointless: its record was deleted, or another change ended the work. */
 export const discard = (reason: string): Outcome => ({ kind: "discard", reason });
 
 /** The right to run a job. When it ends, another process may run the job, so this one sends nothing more. */

@@ -53,7 +53,7 @@ function readable(at: string, level: string, message: string, fields: Fields): s
   return `${at} ${level.padEnd(5)} ${printable(message)}${rest.join("")}`;
 }
 
-/** Escapes control characters. JSON leaves those above U+007E as they are, and terminals interpret some of them. */
+/** Escapes control characters. JSON does not escape those above U+007E, and terminals interpret some of them. */
 const printable = (text: string): string =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: it finds the control characters that must not reach a terminal
   text.replace(/[\u0000-\u001f\u007f-\u009f]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);

@@ -4,7 +4,7 @@ import { type JsonText, jsonText } from "./result-text.ts";
 export const ways = ["api", "dashboard", "push", "hook", "command"] as const;
 export type Way = (typeof ways)[number];
 
-/** Who makes a record: a caller, or nobody that the service knows. An empty id counts as none. */
+/** Who creates a record. An id is empty if the service does not know it. */
 export interface Maker {
   readonly user_id: string;
   readonly key_id: string;

@@ -32,7 +32,7 @@ export interface Input {
 }
 
 type Parsed<S extends Schema | undefined> = S extends Schema ? v.InferOutput<S> : Record<never, never>;
-/** As services may return it: optional fields may be null, and objects may be their JSON, as columns are. */
+/** What services may return: null for an optional field, and for an object also its JSON, as columns hold it. */
 type Returned<S extends Schema> =
   | (v.InferInput<S> extends infer T ? { [K in keyof T]: ReturnedField<T[K]> } : never)
   | JsonText;

@@ -1,4 +1,4 @@
-// Not `hash` alone: Node 18 could not load the package, and so not say why.
+// Node 18 has no export `hash`: importing it would fail before the package can say which version it needs.
 import * as crypto from "node:crypto";
 import { invalid } from "./errors.ts";
 import { yieldToEventLoop } from "./node/event-loop.ts";
@@ -75,9 +75,9 @@ interface LongOptions<R> {
   /** Whether a page without `per_page` has 20 items. Default: it has them all. */
   readonly isPaged?: boolean;
   readonly first?: number;
-  /** Whether the last items always stay. Then a cursor without items behind it belongs to a state that was replaced. */
+  /** Whether the last items are never removed: then a cursor beyond the end is from before a reset or restore. */
   readonly keepsLast?: boolean;
-  /** A list that grows meanwhile ends after this many items. */
+  /** A list that grows while it is read ends after this many items. */
   readonly most?: number;
   /** The share of a batch that an item takes. A batch ends before the item that exceeds 1, but has at least one. */
   readonly weigh?: (row: R) => number;
@@ -114,7 +114,7 @@ export function paginateLong<F extends object, R extends object | JsonText>(
     return async (size = first): Promise<Batch<R>> => {
       const per_page = Math.min(size, wanted - count);
       const rows = await source.rows(filters, { after, page, per_page });
-      // Later, the list was deleted while it is read: it ends.
+      // Not after the first batch: a list that is deleted while it is read just ends.
       if (options.keepsLast && rows.length === 0 && count === 0 && after !== undefined) throw unknownCursor();
       const items = rows.slice(0, weigh ? lightest(rows, per_page, weigh) : per_page);
       const hasMore = rows.length > items.length;
@@ -159,7 +159,7 @@ function positionOf(cursor: string | undefined, scope: string, per_page: number)
 
 export const mapPage = <A, B>(page: Page<A>, view: (item: A) => B): Page<B> => ({ ...page, data: page.data.map(view) });
 
-/** The same list with each batch mapped. A batch may become shorter: a row may be gone by now. */
+/** The same list with each batch mapped. A batch may become shorter, because rows may have been deleted. */
 export function mapLong<A, B>(
   { read, total }: LongList<A>,
   view: (items: readonly A[]) => readonly B[] | Promise<readonly B[]>,

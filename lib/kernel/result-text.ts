@@ -4,7 +4,7 @@ import type { Schema } from "./validation.ts";
 /** JSON with exactly the fields of a result schema. Answers include it, so a caller's text is never one. */
 export type JsonText = string & { readonly isJson: true };
 
-/** The only function that makes one of this type. `value` must have exactly the fields of its result schema. */
+/** The only function that makes a `JsonText`. `value` must have exactly the fields of its result schema. */
 export const jsonText = (value: object): JsonText => JSON.stringify(value) as JsonText;
 
 const jsonOf = (value: unknown): string => JSON.stringify(value) ?? "null";

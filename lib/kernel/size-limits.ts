@@ -6,7 +6,7 @@ import { documentedAs } from "./validation.ts";
 const itemsOf = (given: unknown): number => (Array.isArray(given) ? given.length : 0);
 const fieldsOf = (given: unknown): number => (isObject(given) ? Object.keys(given).length : 0);
 
-/** The schema, but it checks no item if there are more than `most`. The caller adds the rule that refuses them. */
+/** The schema, but with more than `most` items it checks none. The caller adds the rule that refuses them. */
 const unlessMore = <S extends v.GenericSchema>(schema: S, most: number, sizeOf: (given: unknown) => number): S => ({
   ...schema,
   "~run": (dataset, config) =>
@@ -31,7 +31,7 @@ export const ofFewFields = <S extends v.GenericSchema<object>>(schema: S, most: 
     documentedAs<v.InferOutput<S>>({ maxProperties: most }),
   );
 
-/** Whether a value has more levels than `maxLevels`. A value that contains itself has. */
+/** Whether a value has more levels than `maxLevels`. True for a value that contains itself. */
 export function isTooDeep(given: unknown): boolean {
   let level = new Set([given]);
   for (let levels = 0; levels <= maxLevels; levels++) {

@@ -6,7 +6,7 @@ export interface WatchedTimer {
   at: number;
   /** Such as `setInterval(poll, 1000)`. */
   readonly words: string;
-  /** Where the code set it. The text is made only if it is read. */
+  /** Where the code set it. Node makes the text only when it is read. */
   readonly trace: { readonly stack?: string };
   /** For an interval: the time between two runs. */
   readonly again_ms: number | undefined;
@@ -16,12 +16,12 @@ export interface WatchedTimer {
 
 export type TimerList = ReturnType<typeof createTimerList>;
 
-/** The timers that wait, by the values that clear them. `hold` holds back what is due, and `runHeld` runs it. */
+/** The waiting timers, by the values that clear them. `hold` defers due timers, and `runHeld` runs them. */
 export function createTimerList(now: () => number) {
   const timers = new Map<unknown, WatchedTimer>();
   let held: { readonly key: unknown; readonly run: () => unknown }[] = [];
   let isHolding = false;
-  /** The due time of the next timer; undefined if it has to be looked for. */
+  /** The due time of the next timer; undefined if it must be computed. */
   let soonest: number | undefined;
 
   const remove = (key: unknown) => {
@@ -35,7 +35,7 @@ export function createTimerList(now: () => number) {
     timer.isLate = false;
     soonest = undefined;
   };
-  /** Some runners run what timers set for this instant a millisecond later. Others drop it. */
+  /** Some runners run a timer set for this instant a millisecond later. Others drop it. */
   const postpone = () => {
     for (const [key, timer] of timers) {
       if (timer.at > now()) continue;
@@ -66,18 +66,18 @@ export function createTimerList(now: () => number) {
     },
     /** Soonest first. */
     waiting: () => [...timers.values()].sort((a, b) => a.at - b.at),
-    /** Moves the runner, and holds back what is due. */
+    /** Moves the runner's clock, and defers the timers that it finds due. */
     async hold(move: () => unknown) {
       isHolding = true;
       try {
         await move();
-        // Promises of timers resolve meanwhile.
+        // Lets the promises of timers resolve.
         await yieldToEventLoop();
       } finally {
         isHolding = false;
       }
     },
-    /** Runs what was held back and not cleared since, one timer in a tick. */
+    /** Runs the deferred timers that were not cleared since, one in a tick. */
     async runHeld() {
       if (held.length === 0) postpone();
       // If one throws, the others run at the next move.

@@ -5,7 +5,7 @@ import type { TimerList } from "./timer-list.ts";
 
 type AnyFunction = (...given: unknown[]) => unknown;
 type Functions = Record<string, AnyFunction | undefined>;
-/** Makes the function that is put before a fake one. */
+/** Wraps a fake function. */
 type Watch = (fake: AnyFunction) => AnyFunction;
 
 const mark = Symbol.for("svc-server.timers");
@@ -24,7 +24,7 @@ export const timersInForce = () => ({
   isDateFake: globalThis.Date !== machine.date,
 });
 
-/** Whether a fake timer runs while `move` moves the runner by nothing. */
+/** Whether `move(0)` makes the runner run a fake timer that is due. */
 export async function runsTimers(move: (ms: number) => unknown): Promise<boolean> {
   let hasRun = false;
   const probe = here["setTimeout"]?.(() => {
@@ -36,13 +36,13 @@ export async function runsTimers(move: (ms: number) => unknown): Promise<boolean
 }
 
 const max_ms = 2 ** 31 - 1;
-/** As in Node: what is no number, or too long, is the shortest wait. */
+/** As in Node: anything but a number, or a wait that is too long, becomes the shortest wait. */
 const waitOf = (given: unknown): number => {
   const ms = Number(given);
   return ms > max_ms ? 1 : Math.max(0, Math.ceil(ms)) || 0;
 };
 
-/** Adds a timer, with the place in which `setter` was called. */
+/** Adds a timer, with the stack of the call of `setter`. */
 function note(list: TimerList, key: unknown, timer: { name: Name; wait: unknown; run?: unknown; setter: AnyFunction }) {
   const { name, wait, run, setter } = timer;
   const ms = name === "setImmediate" ? 0 : waitOf(wait);
@@ -67,7 +67,7 @@ const setter =
       const [value, ...wait] = name === "setImmediate" ? given : [given[1], given[0]];
       return new Promise((resolve) => void set(() => resolve(value), ...wait));
     };
-    // The runner's own would set a timer that nobody notes.
+    // The runner's own promisified function would set a timer that is not watched.
     return name === "setInterval" ? set : Object.assign(set, { [promisify.custom]: promised });
   };
 
@@ -120,14 +120,14 @@ const iterator =
     return iterate;
   };
 
-/** Adds the timers that code sets with fake functions to `list`. Returns what gives the functions back. */
+/** Adds the timers that code sets with fake functions to `list`. Returns a function that unwraps them. */
 export function watchTimers(list: TimerList): () => void {
   const undo: (() => void)[] = [];
   const replace = (holder: Functions, name: string, watch: Watch) => {
     const fake = holder[name];
     if (fake === undefined) return;
     const watched = watch(fake);
-    // The runners know their functions by properties of them.
+    // Runners recognize their fake functions by properties.
     const own = Object.getOwnPropertyDescriptors(watched);
     Object.defineProperties(watched, { ...Object.getOwnPropertyDescriptors(fake), ...own, [mark]: { value: true } });
     holder[name] = watched;

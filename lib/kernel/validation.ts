@@ -18,7 +18,7 @@ const unstorable = "must not contain U+0000 or lone surrogates";
 /** Any text that a database stores and returns unchanged. */
 export const text = () => v.pipe(v.string("must be a string"), v.check(isStorable, unstorable));
 
-/** Whether a text has `least` to `most` code points. A text that is far too long is not counted. */
+/** Whether a text has `least` to `most` code points. Does not count those of a text that is far too long. */
 function hasLength(text: string, least: number, most: number): boolean {
   const count = text.length > 2 * most ? Number.POSITIVE_INFINITY : [...text].length;
   return count >= least && count <= most;
@@ -139,7 +139,7 @@ export const awaitable = v.object({
 
 export type Schema = v.GenericSchema;
 
-/** The most broken rules in one answer. Without a limit, a body of 0.6 MB caused an answer of 44 MB. */
+/** The most broken rules in one answer, because a small body can break very many. */
 const maxDetails = 1_000;
 
 /** Options of a service that change its schemas. */
@@ -197,7 +197,7 @@ export function refuseArguments(name: string, given: readonly unknown[], instead
   if (given.length > 0) throw invalid(name, `takes no arguments; ${instead}`);
 }
 
-/** For a function that may be a test hook: as in `afterEach(service.reset)`, runners pass it a context. */
+/** For functions that may be test hooks, as in `afterEach(service.reset)`: runners pass a context to hooks. */
 export function refuseArgumentsButContext(name: string, given: readonly unknown[], instead: string): void {
   const isContext = (one: unknown) =>
     typeof one === "function" || (typeof one === "object" && one !== null && ("name" in one || "task" in one));

@@ -7,7 +7,7 @@ import { descendantsOf, idsOf, signalProcess } from "./process-table.ts";
 
 export type Passed = "memory" | "processes";
 
-/** It counts what its processes use together, even shared memory, and even if they leave their process group. */
+/** A control group: counts all that its processes use, also shared memory, and processes that left their group. */
 export interface Group {
   /** A process joins the group by writing 0 into these files. */
   readonly entries: readonly string[];
@@ -27,17 +27,17 @@ export interface Command {
   readonly hiddenArgs?: readonly string[];
   /** Whether it creates a sandbox with its own processes, which then receive the signals. */
   readonly isSandbox: boolean;
-  /** A control group that limits the command's processes. It is removed after the command ends. */
+  /** Limits the command's processes. It is removed after the command ends. */
   readonly group?: Group | undefined;
 }
 
 export interface Ending {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** The end of a sentence, for when code and signal are not enough: `could not be started: …`. */
+  /** The end of a sentence that explains more than code and signal: `could not be started: …`. */
   readonly reason?: string;
   readonly passed?: Passed | undefined;
-  /** Whether it left files that ended with it. */
+  /** Whether it wrote files in its container, which were deleted with it. */
   readonly leftFiles?: boolean;
 }
 
@@ -89,7 +89,7 @@ function readOutput({ stdout, stderr }: ChildProcess, take: TakeOutput): { drain
 
 const closesOnExec = 0o2000000;
 
-/** A child would inherit the descriptors with which this process was started. Read once, because it is slow. */
+/** A child would inherit the descriptors that this process got at its start. Read once, because it is slow. */
 function findReplacements(): (number | "ignore")[] {
   // A descriptor above a limit that was lowered later cannot be replaced.
   const limit = descriptorLimit();
@@ -159,7 +159,7 @@ export function startChild(command: Command, take: TakeOutput): Child {
       // Kills remaining processes of the group.
       kill();
       output.drain();
-      // A process that has left the group may keep the output open.
+      // A process outside the group may keep the output open.
       systemTimer("300ms", output.destroy);
     });
     child.once("close", () => {
@@ -187,7 +187,7 @@ export function startChild(command: Command, take: TakeOutput): Child {
   };
 }
 
-/** The group, as with Ctrl+C. In a sandbox all but its first process, whose end would kill the others at once. */
+/** The group, as with Ctrl+C. In a sandbox, all but its first process, whose end would kill the others at once. */
 function membersOf(pid: number, isSandbox: boolean): number[] {
   if (!isSandbox) return [-pid];
   const inside = (one: number) => {

@@ -25,9 +25,9 @@ export function noteArrival(): void {
 }
 
 /**
- * Runs a callback for a queue at the end of this tick. While connections arrive and the queue `length` grows, it waits:
- * three ticks for each growth, and 32 at most. Node accepts one connection a tick: with a commit in each tick, 32
- * clients that connect for every POST get 1,500 answers a second instead of 3,700.
+ * Runs a callback for a queue at the end of this tick. While connections arrive and the queue `length` changes, it
+ * waits: three more ticks after each change, and 32 at most. Node accepts one connection a tick: with a commit in each
+ * tick, 32 clients that connect for every POST get 1,500 answers a second instead of 3,700.
  */
 export function afterArrivals(run: () => void, length: () => number): void {
   let [known, unchanged, ticks] = [length(), 0, 0];
@@ -95,7 +95,7 @@ export function createTurns(onError: (error: unknown) => void, perTurn = 16): Tu
   };
 }
 
-/** Work that had to wait begins in a tick of its own, because thousands may wait. */
+/** Runs work of the same name one after the other. Thousands may wait, so each of them begins in its own tick. */
 export function createLines() {
   const lines = new Map<string, Promise<void>>();
   return <T>(name: string, run: () => Promise<T>): Promise<T> => {

@@ -34,7 +34,7 @@ function entryOf(pid: string): ProcessEntry | undefined {
 export const allProcesses = (): ProcessEntry[] =>
   readdirSync("/proc").flatMap((name) => (/^\d+$/.test(name) ? (entryOf(name) ?? []) : []));
 
-/** Callers stop processes, or look again soon: without a free descriptor they see none. */
+/** None if no descriptor is free: the callers only stop processes, or look again soon. */
 function processesOrNone(): readonly ProcessEntry[] {
   try {
     return allProcesses();
@@ -52,7 +52,7 @@ export function descendantsOf(pid: number, all = processesOrNone()): ProcessEntr
     else children.set(one.parent, [one]);
   }
   const descendants = [...(children.get(pid) ?? [])];
-  // Goes on with those that it adds.
+  // The loop also visits the entries that it adds.
   for (const one of descendants) descendants.push(...(children.get(one.pid) ?? []));
   return descendants;
 }
@@ -73,7 +73,7 @@ export function signalProcess(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Processes of apps that left their group or lost their parent are known by their environment. */
+/** Kills processes of apps, found by their environment: also those that left their group or lost their parent. */
 export function killStrays(isOurs: (of: { deployment_id: string; port: string | undefined }) => boolean): void {
   for (const { pid } of allProcesses()) {
     const variables = pid === process.pid ? "" : (readOf(pid, "environ") ?? "");

@@ -1,6 +1,6 @@
 import { systemTimer } from "../clock.ts";
 
-/** Settles like `work`, or resolves with `otherwise` after `wait`. The process stays alive meanwhile only with `hold`. */
+/** Settles like `work`, or resolves with `otherwise` after `wait`. Only with `hold` does it keep the process alive. */
 export function within<T, O>(
   wait: string | number,
   work: Promise<T>,

@@ -2,27 +2,27 @@ import type { IncomingMessage } from "node:http";
 import { systemTimer } from "../clock.ts";
 import { yieldToEventLoop } from "./event-loop.ts";
 
-/** In bytes. */
+/** A chunk of fewer bytes is small. */
 const small = 512;
-/** The first ones pass at once: most messages have no more. */
+/** The first small chunks of a message pass at once: most messages have no more. */
 const maxPassed = 64;
-/** Up to this many in one tick are passed on at its end. */
+/** Up to this many of a tick are passed on at its end. With more, messages take turns. */
 const few = 100;
-/** Beyond that, messages take turns: with this pause for each chunk, they take a sixth of the process's time. */
+/** The pause of a turn for each of its chunks: these messages then take a sixth of the process's time. */
 const pause_ms = 0.01;
 
-/** This many are joined into one, because each small chunk has an object. */
+/** This many waiting chunks are joined into one, because each is an object. */
 const maxKept = 256;
 
 /** Passes on the small chunks of a message, and returns their number. */
 type Flush = () => number;
-/** A client is known by its address; a server also by its port, because apps share an address. */
+/** A client is one address. A server is one address and port, because apps share an address. */
 const peerOf = ({ socket, statusCode }: IncomingMessage) =>
   `${socket.remoteAddress} ${statusCode ? socket.remotePort : ""}`;
 
 export type JoinSmallChunks = ReturnType<typeof createChunkJoiner>;
 
-/** Joins the small chunks of a body, if called before the first. One by one, they would hold the event loop. */
+/** Joins the small chunks of a body, which would block the event loop one by one. Call it before the first chunk. */
 export function createChunkJoiner() {
   const waiting = new Map<string, Set<Flush>>();
   let isFlushing = false;
@@ -66,12 +66,12 @@ export function createChunkJoiner() {
         push(joined);
         if (isEnded) push(null);
       } catch (error) {
-        // The other messages have to go on.
+        // It must not stop the other messages.
         message.destroy(error as Error);
       }
       return flushed;
     };
-    // The chunks of a client that has left are dropped, and nobody waits for them.
+    // If the client disconnects, its chunks are dropped.
     message.once("close", () => {
       [held, count] = [[], 0];
     });

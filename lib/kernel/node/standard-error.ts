@@ -4,13 +4,13 @@ import { yieldToEventLoop } from "./event-loop.ts";
 /** Lines that wait for the end of their tick, and how many they are. */
 let lines = "";
 let count = 0;
-/** The lines that could not be written since the last ones that were. */
+/** The lines that were lost since the last successful write. */
 let lost = 0;
 let isWatched = false;
 
-/** A pipe that processes share takes 4,096 bytes as a whole, so no line is torn. */
+/** In bytes. A write of up to 4,096 to a pipe that processes share is atomic (pipe(7)), so no line is torn. */
 const atOnce = 4096;
-/** The most bytes that wait for a reader that is slow, such as a pager. */
+/** In bytes. If a slow reader, such as a pager, leaves more unread, lines are lost. */
 const maxWaiting = 1024 * 1024;
 
 function flush(lossOf: (lines: number) => string): void {
@@ -30,13 +30,13 @@ function flush(lossOf: (lines: number) => string): void {
       if (error) lost += told + of;
     });
   } catch {
-    // A program that embeds the service may have replaced it. No request must fail because of that.
+    // The program that embeds the service may have replaced `stderr`. Its errors must not fail a request.
   }
 }
 
 /**
- * Node would write each line by itself, which takes a sixth of the time of a GET. Lines that cannot be written are lost;
- * before the next one that can, `lossOf` says how many.
+ * Writes the lines of a tick together: one by one, they take a sixth of the time of a GET. If lines were lost, `lossOf`
+ * of their number is written before the next line.
  */
 export function writeLine(line: string, mayWait: boolean, lossOf: (lines: number) => string): void {
   const flushNow = () => flush(lossOf);

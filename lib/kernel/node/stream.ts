@@ -20,7 +20,7 @@ export interface FollowOptions {
   readonly signal: () => AbortSignal;
 }
 
-/** Where a followed log of `count` entries resumes. If it never had the entry `after`, an entry tells of a reset. */
+/** Where a followed log of `count` entries resumes. If it has no entry `after`, `told` is an entry that says so. */
 export function resumeLog(after: string | undefined, count: number, timestamp: string) {
   if (after === undefined || Number(after) < count) return { last: after };
   const last = count > 0 ? String(count - 1) : undefined;

@@ -4,7 +4,7 @@ import { runInThisContext } from "node:vm";
 import { webStreams } from "../lazy-node-modules.ts";
 import { unfitVersion } from "./node-version.ts";
 
-// Here, because an older Node and Bun fail at the lines below, the first of the package that they run.
+// Checked here, because older Nodes and Bun fail at the lines below, the first ones of the package that run.
 const unfit = unfitVersion(process.versions);
 if (unfit !== undefined) throw new Error(unfit);
 

@@ -8,11 +8,11 @@ const length = 32;
 export type PasswordHashes = ReturnType<typeof createPasswordHashes>;
 
 export function createPasswordHashes() {
-  /** The hashes that wait, by who wants them: an organization, or a protected app. */
+  /** The waiting hashes of each organization or protected app. */
   const waiting = new Map<string, (() => void)[]>();
   let isBusy = false;
 
-  /** Begins the next hash, if there is one. Those who want hashes take turns. */
+  /** Begins the next hash, if there is one. Organizations and protected apps take turns. */
   function begin(): void {
     const [next] = waiting;
     isBusy = next !== undefined;
@@ -24,7 +24,7 @@ export function createPasswordHashes() {
     start?.();
   }
 
-  /** One hash at a time, because they take the threads that also read files and look up names. */
+  /** One hash at a time, because hashes use the threads that also read files and look up names. */
   const derive = (password: string, salt: Buffer, by: string) =>
     new Promise<Buffer>((resolve, reject) => {
       const start = () =>

@@ -68,7 +68,7 @@ function redactValue(value: unknown, name: string): unknown {
   return Object.fromEntries(
     Object.entries(value).map(([key, one]) => [
       key,
-      // Headers of a receiver are written and never read.
+      // The interface never returns the headers of a receiver.
       redactValue(
         one,
         isMarked && key === "value" ? "secret" : name === "headers" || isSecretName(name) ? "secret" : key,

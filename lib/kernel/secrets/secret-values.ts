@@ -2,7 +2,7 @@ export const redaction = "[redacted]" as const;
 
 /** In the output of programs, shorter values are not looked for: `1` or `}` would hide a part of most lines. */
 const usualLeast = 6;
-/** Of a longer value, only this many characters are looked up. */
+/** Of a longer value, only this many characters are compared. */
 const maxLength = 64;
 
 /** Lines such as `-----BEGIN PRIVATE KEY-----` are no secrets. */
@@ -10,7 +10,7 @@ const isTitle = /^-{3,}[\w ]+-{3,}$/;
 
 /** Replaces each line of the values, from `least` characters on. Many or repetitive values do not slow it down. */
 export function hideValues(values: readonly string[], least = usualLeast): (text: string) => string {
-  /** By the number of looked-up characters: the length of the longest value that begins with them. */
+  /** By the number of compared characters: the length of the longest value with that beginning. */
   const lengths = new Map<number, Map<string, number>>();
   const beginnings = new Set<string>();
   for (const value of values)

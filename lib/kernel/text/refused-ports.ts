@@ -6,7 +6,7 @@ export const refusedPorts: readonly number[] = [
   6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
 ];
 
-/** Why a service should not listen there; undefined if it can. `flag` chooses another port. */
+/** Why a service should not listen on a port; undefined if it may. The message names `flag`, which chooses another. */
 export const refusalOf = (port: number, flag: string): string | undefined =>
   refusedPorts.includes(port)
     ? `browsers and most HTTP clients refuse the port ${port}, as the Fetch Standard says; choose another with ${flag}`

@@ -3,8 +3,8 @@ import valid from "semver/functions/valid.js";
 import validRange from "semver/ranges/valid.js";
 
 /**
- * Whether a version satisfies an npm range such as `^20.10 || >=22`; undefined if one of them is invalid. A version
- * before a release, such as `22.0.0-nightly`, counts as the release, too.
+ * Whether a version satisfies an npm range such as `^20.10 || >=22`; undefined if one of them is invalid. A prerelease
+ * such as `22.0.0-nightly` also counts as its release.
  */
 export function isInRange(version: string, range: string): boolean | undefined {
   const isValid = range.length <= 255 && valid(version) !== null && validRange(range) !== null;
