@@ -17,7 +17,7 @@ export interface Answer {
   takeOver?(socket: Duplex, head: Buffer, headers: readonly string[]): void;
 }
 
-/** Longer texts count in the budget of their organization, and a client that does not read them is dropped. */
+/** Longer texts count in the budget of their organization. A client that does not read one is disconnected. */
 const longText = 64 * 1024;
 /** The length of a long text; 0 for any other body. */
 export const longLengthOf = ({ body }: Pick<Answer, "body">): number =>

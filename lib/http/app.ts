@@ -24,7 +24,7 @@ interface Ports extends RoutePorts {
 
 let h3: typeof import("./h3-routes.ts") | undefined;
 
-/** Loads h3 with Node's web classes, which calls by name do not need. Then `fetch` begins its request at once. */
+/** Loads h3 and Node's web classes. Calls by name need neither; `fetch` starts sooner if they are loaded. */
 export async function loadH3() {
   h3 ??= await import("./h3-routes.ts");
   return h3;
@@ -81,7 +81,7 @@ export function createApp(ports: Ports) {
     },
     async upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
       const [path = "", search = ""] = (incoming.url ?? "").split("?", 2);
-      // Compare the path exactly as written, so that no upgrade bypasses the checks of its route.
+      // Compares the path exactly as written, so that no upgrade bypasses the checks of its route.
       const route = upgrades.find((one) => one.path === path) ?? upgrades.at(-1);
       const routed = { incoming, outgoing: undefined, path, search, params: {}, behindProxy };
       const request = contextOfSocket(routed, route?.leavesNoTrace ? otherIds : ids);

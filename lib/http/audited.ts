@@ -7,7 +7,7 @@ import type { RequestContext } from "./request-context.ts";
 
 export interface EntryPorts {
   readonly behindProxy: boolean;
-  /** Adds an entry to the audit log. A port, because this folder must not depend on features. */
+  /** Adds an entry to the audit log. A port, because `http` imports no feature. */
   readonly record: (
     tx: Tx,
     change: {
@@ -27,7 +27,7 @@ export interface EntryPorts {
 /** Adds entries of one request to the audit log. */
 export type Entries = (tx: Tx, organization_id: string, action: string, target: string | null) => unknown;
 
-/** Makes the entries of an interface: who made a request, from where, and by which interface. */
+/** Makes the entries of an interface: who sent a request, from where, and through which interface. */
 export const createEntries =
   ({ behindProxy, record, via }: EntryPorts) =>
   (request: RequestContext, { user_id, key_id }: Caller): Entries =>
@@ -50,7 +50,7 @@ function targetOf({ answers }: Operation, { params }: RequestContext, result: un
   const { owner, name } = params;
   const named = params["dlv"] ?? params["id"] ?? (owner === undefined ? undefined : `${owner}/${name}`);
   if (named !== undefined && answers !== "created") return named;
-  // With PostgreSQL, the row may be JSON text.
+  // On PostgreSQL, the row may be JSON text.
   const made: unknown = typeof result === "string" ? JSON.parse(result) : result;
   const id = typeof made === "object" && made !== null && "id" in made ? made.id : undefined;
   return typeof id === "string" ? id : (named ?? null);

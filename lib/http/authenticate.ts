@@ -5,15 +5,15 @@ import type { WatchKey } from "./limits/cancellation.ts";
 import type { RateLimits, WhenFull, Window } from "./rate-limit.ts";
 import type { RequestContext } from "./request-context.ts";
 
-/** The user of a key. `isCurrent`, called within a transaction, is true if the user is certainly unchanged. */
+/** The user of a key. `isCurrent` is called within a transaction: true if the user is certainly unchanged. */
 interface Identity {
   readonly caller: Caller;
-  /** The windows that count the request, each with the limit of its key; null if it has none of its own. */
+  /** The windows that count the request, each with the limit of its key; null if the key has the default limit. */
   readonly windows: readonly (readonly [key_id: string, limit: number | null])[];
   isCurrent(): boolean;
 }
 
-/** Finds the user of a key. A port, because this folder must not depend on features. */
+/** Finds the user of a key. A port, because `http` imports no feature. */
 export type Identify = (token: string, tx?: Tx) => Identity | undefined | Promise<Identity | undefined>;
 
 export interface Authentication {
@@ -46,12 +46,12 @@ const bearer = /^Bearer +(sk_live_[A-Za-z0-9_]{4,128}) *$/i;
 const tokenIn = (text: string | undefined) => bearer.exec(text ?? "")?.[1];
 const bucketOf = (request: RequestContext) => `address ${request.address() ?? "in process"}`;
 
-/** The /48 network of an IPv6 address, which one customer may have as a whole. Some customers share one. */
+/** The /48 network of an IPv6 address. A provider may give a customer a whole one, or a part of one. */
 const siteOf = (request: RequestContext) => /^(?:[\da-f]+:){2}[\da-f]+(?=:)/.exec(request.address() ?? "")?.[0];
-/** The requests of a /48 network without a valid key, in limits of an address. */
+/** How many times the limit of an address a /48 network has, for its requests without a valid key. */
 const limitsOfSite = 4;
 
-/** One text for all reasons, to reveal nothing about a key. A preflight gets here if `cors` forbids its origin. */
+/** The same text for all reasons reveals nothing about a key. A preflight gets here if `cors` forbids its origin. */
 const unauthorized = (request?: RequestContext) => {
   const isPreflight = request?.method === "OPTIONS" && request.header("access-control-request-method") !== undefined;
   const origin = isPreflight ? request.header("origin") : undefined;
@@ -71,7 +71,7 @@ const exceeded = ({ allowed, limit, retry_after, isManual }: Window) => {
   });
 };
 
-/** Returns callers of writes, who are identified again in the transaction. */
+/** The caller of a write, who is identified again in the transaction. */
 export const confirmedBy =
   (identify: Identify) =>
   ({ caller, token, isCurrent }: Authentication): Caller => ({
@@ -92,7 +92,7 @@ export function createAuthenticator(ports: {
   identify: Identify;
   watchKey: WatchKey;
   windows: RateLimits;
-  /** Requests per window for a key, by its own limit; null if it has none. */
+  /** Requests per window for a key with this limit of its own; null stands for the default. */
   keyLimit: (own: number | null) => number;
   /** Option `addressRateLimit`: requests per window from one address without a valid key. */
   addressRateLimit: number;
@@ -103,7 +103,7 @@ export function createAuthenticator(ports: {
     const network = siteOf(request);
     const [site, limit] = [`site ${network}`, limitsOfSite * addressRateLimit];
     const ofSite = network && windows.look(site, limit);
-    // If the network is used up, its addresses are not counted: they would fill the memory.
+    // If the network's window is used up, its addresses are not counted: they would fill the memory.
     if (ofSite && !ofSite.allowed) return ofSite;
     const own = await windows.take(bucketOf(request), addressRateLimit, whenFull);
     // A request that the address's own window refuses does not count for its network.
@@ -112,7 +112,7 @@ export function createAuthenticator(ports: {
     return whole.allowed ? own : whole;
   };
 
-  /** Counts a request in each window, until one is used up. Answers the one that is nearest to its end. */
+  /** Counts a request in each window, until one is used up. Returns the window with the fewest requests left. */
   const takeEach = async (counted: Identity["windows"]): Promise<Window | undefined> => {
     let nearest: Window | undefined;
     for (const [key_id, limit] of counted) {
@@ -147,7 +147,7 @@ export function createAuthenticator(ports: {
       byToken(request, tokenIn(`Bearer ${key.replace(/^Bearer +/i, "")}`)),
     /** Needs no key; counts for the address. */
     byAddress: (request: RequestContext) => withoutKey(request),
-    /** The same for people who sign in: a flood from many addresses keeps no other address from it. */
+    /** Like `byAddress`, for sign-ins: a flood from many addresses must not stop sign-ins from other addresses. */
     bySignIn: (request: RequestContext) => withoutKey(request, "not counted"),
     confirmed: confirmedBy(identify),
     watch: ({ token }: Authentication, lost: () => void) =>

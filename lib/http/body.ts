@@ -60,8 +60,8 @@ function collect(incoming: IncomingMessage, limit: number, checkType: () => void
       }
     });
     incoming.on("end", () => resolve(Buffer.concat(chunks)));
-    // No client is left to read this answer, but the promise has to settle. Node emits no "error" without a listener.
-    // Node emits "close" after a complete body too.
+    // The promise has to settle, although no client is left. Node emits no "error" without a listener, and "close" also
+    // after a complete body.
     const endEarly = () => {
       if (!incoming.readableEnded) reject(new Problem("invalid_json", "the body ended too early"));
     };

@@ -31,7 +31,7 @@ interface Ports {
   readonly allowsOrigin: AllowsOrigin;
   /** The path of asset links: pages also read images and films. */
   readonly assetsPath: string;
-  /** Answers preflights, which are exempt from faults. */
+  /** The handler for preflights, which are exempt from faults. */
   readonly usual: Handler;
   readonly look: (request: RequestContext) => Window;
 }

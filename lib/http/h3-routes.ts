@@ -19,7 +19,7 @@ const WebResponse: typeof FastResponse =
 /** Marks an answer that is already written to its socket. */
 const sent: Response = new WebResponse(null);
 
-/** With `signal`, its abort breaks off a stream. */
+/** If `signal` aborts, a stream breaks off. */
 function responseOf(outcome: Outcome, method: string, signal?: AbortSignal): Response {
   const body = shownBody(outcome, method);
   return new WebResponse(signal && isStream(body) ? streamUntilAborted(body, signal) : body, {
@@ -47,7 +47,7 @@ export function createH3Routes(ports: RoutePorts, leave: (run: () => void) => vo
   return {
     fetch: routed,
     async handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-      // Parsers of URLs take a backslash for a slash, so a proxy's rule for a path would not see it.
+      // URL parsers treat a backslash as a slash, so a path with one would bypass a proxy's rule.
       incoming.url = incoming.url?.replaceAll("\\", "%5C");
       const response = await routed(nodeRequest(incoming, outgoing));
       if (response !== sent) await sendNodeResponse(outgoing, response);
@@ -55,7 +55,7 @@ export function createH3Routes(ports: RoutePorts, leave: (run: () => void) => vo
   };
 }
 
-/** srvx throws for a Host such as `127.0.0.1:99999`. Any will do: only path and query of the URL are used. */
+/** srvx throws for a Host such as `127.0.0.1:99999`. The host does not matter: only path and query are used. */
 function nodeRequest(req: IncomingMessage, res: ServerResponse): Request {
   const request: Request & { _url?: URL } = new NodeRequest({ req, res });
   try {

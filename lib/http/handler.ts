@@ -31,7 +31,7 @@ interface Ports {
 
 export type RunningRequests = ReturnType<typeof createRunningRequests>;
 
-/** Tracks running requests, so that closing waits for all, also for slow ones on a remote database. */
+/** Tracks running requests, so that closing waits for all, even for slow ones on a remote database. */
 export function createRunningRequests() {
   const running = new Set<Promise<Outcome>>();
   return {

@@ -63,7 +63,7 @@ function obstacle({ incoming, header }: RequestContext, trusted: Networks): stri
     : "this request has another Host; send it to 127.0.0.1 or localhost";
 }
 
-/** Whether a page of another origin than `own` asks. Some reads lack `Origin`, but have `Sec-Fetch-Site`. */
+/** Whether a page of another origin than `own` sent it. Some GETs lack `Origin`, but have `Sec-Fetch-Site`. */
 export function isForeign({ header }: RequestContext, own: string): boolean {
   const origin = header("origin");
   const site = header("sec-fetch-site") ?? "none";

@@ -34,7 +34,7 @@ interface Once {
   refuse(problem: Problem): Answer;
 }
 
-/** Another process has answered the same request meanwhile, so this transaction is rolled back. */
+/** Another process stored an answer to the same request first, so this transaction is rolled back. */
 class AnsweredElsewhere extends Error {}
 
 export type Idempotency = ReturnType<typeof createIdempotency>;
@@ -83,9 +83,9 @@ export function createIdempotency(ports: { store: Store; clock: Clock; encryptio
   };
 
   /**
-   * Runs an operation and stores its answer, in the transaction of the work if it has one: otherwise a crash in between
-   * would repeat the work. A rollback that waits answers later, with another state; its repetitions get the stored one.
-   * 404 and 409 are stored too.
+   * Runs an operation and stores its answer. If the work has a transaction, that stores the answer, so that no crash in
+   * between repeats the work. A rollback with `wait` answers after its transaction, with a later state; repetitions get
+   * the stored answer. 404 and 409 are stored too.
    */
   const runAndStore = async ({ key, caller, plain, run, write, refuse }: Once, body_hash: string): Promise<Answer> => {
     const storeAlone = async (answer: Answer, scope: Caller) => {

@@ -33,7 +33,7 @@ interface Bucket {
 }
 /** The last requests of a window, which processes count one by one instead of reserving them. */
 const exact = 1_000;
-/** Before that, a process reserves at most this fraction of the remaining requests. */
+/** Before those, a process reserves at most this fraction of the remaining requests. */
 const ahead = 1 / 16;
 const second_ms = 1_000;
 
@@ -66,9 +66,9 @@ interface Ports {
 /**
  * Fixed windows of ten minutes. A single process counts in memory, and `flush` writes the counts once a second, because
  * a commit per request would cost too much. A crash loses at most the last second. `dirty` is called when there is
- * something to write. Several processes count in one row, without waiting for the disk. Each reserves as many requests
- * as it had in the last second, and gives back the unused ones every second. The last thousand of a window are counted
- * one by one, so the limit is exact. (With a statement for each request, a GET takes a quarter more time.)
+ * something to write. Several processes count in the same row, and do not wait for the disk. Each reserves as many
+ * requests as it had in the last second, and gives back the unused ones every second. The last thousand of a window are
+ * counted one by one, so the limit is exact. (With a statement for each request, a GET takes a quarter more time.)
  */
 export function createRateLimits({ store, clock, dirty, counters }: Ports) {
   const rows = store.using(httpRepository);
@@ -123,7 +123,7 @@ export function createRateLimits({ store, clock, dirty, counters }: Ports) {
     requests: number,
   ) => {
     const counted = await together?.count({ bucket: name, started_at, requests, most: limit - exact - requests });
-    // Other processes took the rest: count one by one from now on.
+    // Other processes have reserved the rest: from now on, count one by one.
     bucket.requests = Math.max(bucket.requests, counted?.requests ?? limit - exact);
     if (!counted) return;
     bucket.left += requests;
@@ -138,7 +138,7 @@ export function createRateLimits({ store, clock, dirty, counters }: Ports) {
     return bucket;
   };
 
-  /** A used-up window needs no statement. */
+  /** Counts in the row of all processes. If the window is used up, this needs no statement. */
   const countTogether = async (bucket: CommonBucket, name: string, limit: number, started_at: number) => {
     while (bucket.left === 0) {
       if (bucket.requests >= limit) return windowOf(bucket.requests, limit, started_at);
@@ -163,7 +163,7 @@ export function createRateLimits({ store, clock, dirty, counters }: Ports) {
   };
 
   return {
-    /** Counts a request if the limit allows it. A promise only for a bucket that this process does not know. */
+    /** Counts a request if the limit allows it. A promise if it has to ask the store. */
     take(wanted: string, limit: number, whenFull: WhenFull = "counted together"): Window | Promise<Window> {
       const started_at = startOfWindow();
       const known = together ? common : buckets;

@@ -6,7 +6,7 @@ import { oneOf, record, text } from "../kernel/validation.ts";
 import type { Outcome } from "./handler.ts";
 import type { RequestContext } from "./request-context.ts";
 
-/** A finished request, for people who look for it. */
+/** A finished request, as the dashboard lists it. */
 export interface RecentRequest {
   /** The number of the request in this process. Unlike a request id, it is unique. */
   readonly number: number;
@@ -21,7 +21,7 @@ export interface RecentRequest {
   readonly duration_ms: number;
   readonly key_id: string | null;
   readonly user_id: string | null;
-  /** The id of the record that it made or names; null without one. */
+  /** The id of the record that it created or names; null without one. */
   readonly target: string | null;
 }
 
@@ -31,7 +31,7 @@ export interface RecentBody {
   readonly is_cut: boolean;
 }
 
-/** The query of people who look for requests. */
+/** The filters of the dashboard's list. */
 export const recentFilter = record({
   search: v.optional(text()),
   method: v.optional(text()),
@@ -57,14 +57,14 @@ const hour_ms = milliseconds("1h");
 const maxRequests = 10_000;
 const perPage = 100;
 const maxBody = 64 * 1024;
-/** The longest bodies together; the oldest are dropped. */
+/** The size of all kept bodies together. Beyond it, the oldest are dropped. */
 const maxBodies = 32 * 1024 * 1024;
 
 const anId = /^[a-z]+_[0-9A-Za-z]+$/;
-/** Longer paths and queries are cut: each request is read with several expressions, and thousands are kept. */
+/** Longer paths and queries are cut: redaction reads each several times, and thousands are kept. */
 const maxPath = 1_000;
 
-/** A copy: a part of a buffer keeps all of it. A long body loses its secrets before it is cut, while it is JSON. */
+/** Copies the body: a slice would keep the whole buffer in memory. Redacts before cutting, while it is whole JSON. */
 function bodyOf(whole: Uint8Array | string | null | undefined): RecentBody | null {
   if (whole === null || whole === undefined || whole.length === 0) return null;
   const bytes = Buffer.from(whole as string);
@@ -86,7 +86,7 @@ export function createRecentRequests({ keepsBodies }: { readonly keepsBodies: bo
   const bodies = new Map<number, Bodies>();
   let size = 0;
 
-  /** Short bodies are stored as they were, and lose their secrets when they are read. */
+  /** Bodies that are not cut are redacted when they are read. */
   const keepBodies = (request: RequestContext, answer: Outcome["answer"] | undefined) => {
     const text = typeof answer?.body === "string" ? answer.body : null;
     const pair = { body: bodyOf(received.get(request)), answer: bodyOf(text) };
@@ -118,7 +118,7 @@ export function createRecentRequests({ keepsBodies }: { readonly keepsBodies: bo
       outcome: Outcome | undefined,
     ): void {
       const { organization_id = "", user_id = "" } = outcome?.caller ?? {};
-      // In `start`, nobody sees a call without a valid key.
+      // In mode `start`, nobody may see a call without a valid key.
       if (organization_id === "" && !keepsBodies) return;
       number += 1;
       const { id: request_id, method, path } = request;

@@ -49,7 +49,7 @@ export function httpRepository(query: Queries) {
         .where("bucket", "in", (eb) =>
           eb.selectFrom("rate_windows").select("bucket").where("started_at", "<", p.before).limit(sql.lit(500)),
         )
-        // Another process may have started the next window meanwhile.
+        // Another process may just have started the next window.
         .where("started_at", "<", p.before),
     ),
 

@@ -84,7 +84,7 @@ function signalOf({ socket }: IncomingMessage, outgoing: ServerResponse | undefi
     if (!outgoing?.writableEnded) control.abort();
   };
   (outgoing ?? socket).once("close", leave);
-  // The client may have left before this was asked.
+  // The client may have disconnected before the first call.
   if (outgoing?.destroyed) leave();
   return control.signal;
 }

@@ -7,7 +7,7 @@ import type { RequestContext } from "./request-context.ts";
 import type { Meter } from "./request-metrics.ts";
 import { type Route, unnamed } from "./route.ts";
 
-/** A finished request, without its query, headers and bodies, which may be secret. */
+/** A finished request, without query, headers and bodies, which may be secret. */
 export interface LoggedRequest {
   readonly request_id: string;
   readonly method: string;
@@ -51,7 +51,7 @@ export function createRequestLog({ clock, log, meter, table, journal, recent }: 
     const fields = { request_id, method, path, status, duration_ms: shown_ms, key_id };
     log[isRoutine ? "debug" : "info"](requestMessage, fields);
     if (leavesNoTrace) return;
-    // The page reads `/_svc` again after each change.
+    // The dashboard reads `/_svc` after each change, which would hide other requests.
     if (!isRoutine && !(path.startsWith("/_svc/") && method === "GET"))
       recent?.add(request, { at: isoOf(start), status, duration_ms: shown_ms, key_id }, outcome);
     journal?.({ request_id, method, path, status, duration_ms, key_id });

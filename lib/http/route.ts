@@ -15,11 +15,11 @@ export interface Route {
   readonly name: string;
   readonly access: Access;
   answer(request: RequestContext, authentication: Authentication): Answer | Promise<Answer>;
-  /** Whether it also takes its path with a trailing slash. For other routes, that is a different path. */
+  /** Whether it also answers its path with a trailing slash. For other routes, that is a different path. */
   readonly takesSlash?: boolean;
   /** Monitoring calls it every few seconds, so it is logged at level debug. */
   readonly isRoutine?: boolean;
-  /** It changes nothing that programs see: its request ids are of another sequence, and the journal leaves it out. */
+  /** Its requests take their ids from another sequence, and the journal leaves them out, so programs see no trace. */
   readonly leavesNoTrace?: boolean;
   /** Whether it answers during shutdown, when all other routes answer 503. */
   readonly outlivesShutdown?: boolean;

@@ -59,11 +59,11 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
     if (takesBody) ports.received?.(request, bytes);
     const { organization_id, user_id } = caller;
     const watch = (lost: () => void) => authenticator.watch(authentication, lost);
-    /** Most requests are too short to be cancelled. */
+    /** Created on demand, because most requests are too short to be cancelled. */
     let cancellation: Cancellation | undefined;
     const cancel = () => (cancellation ??= cancellationOf(request, closing, watch));
     const end = () => cancellation?.end();
-    // Calls in process wait for nothing. Callers without a key share no budget: any of them could use it up.
+    // Calls in process need no budget. Callers without a key get none: any of them could use it up.
     const budget = request.incoming && organization_id ? `${organization_id} long answers` : undefined;
     const isLarge = request.incoming !== undefined && bytes.length > largeBody;
     const line = budget ?? `${request.address()} bodies`;
@@ -100,7 +100,7 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
       result = found;
       await audited?.complete(result);
       if (result instanceof LongList) {
-        // A caller in process may leave an answer unread, which must keep no other list waiting.
+        // A caller in process may leave an answer unread, and must not keep other lists waiting.
         if (!request.incoming) return await writer.answer(operation, await readWhole(result), request.id);
         const cut = () => cancellationOf(request, undefined, watch);
         return await ports.longLists.answer(result, operation, { writer, log, cancel, cut, ...by });

@@ -8,7 +8,7 @@ import type { RequestContext } from "./request-context.ts";
 import { phraseOf } from "./server.ts";
 import { maxPause_ms } from "./streams/in-pieces.ts";
 
-/** The body for a method. A HEAD shows none, and so ends a stream. */
+/** The body for a method. A HEAD has none, so this cancels a stream. */
 export function shownBody({ answer: { body } }: Outcome, method: string): Answer["body"] {
   if (method !== "HEAD") return body;
   if (isStream(body)) void body.cancel();
@@ -18,8 +18,8 @@ export function shownBody({ answer: { body } }: Outcome, method: string): Answer
 /**
  * Writes an answer to its socket. Returns false for a stream and for a call in process, which need a web Response.
  * Answers to reads are sent together once per tick through `leave`, because waking a client costs the system as much as
- * the rest of an answer: a GET takes 0.56 of the processor time that it takes if each answer leaves by itself. Answers to
- * writes leave together anyway, after their commit.
+ * the rest of an answer: a GET then takes 0.56 of the processor time. Answers to writes are sent together anyway, after
+ * their commit.
  */
 export function writeAnswer(outcome: Outcome, request: RequestContext, leave: (run: () => void) => void): boolean {
   const { method, outgoing } = request;
@@ -34,7 +34,7 @@ export function writeAnswer(outcome: Outcome, request: RequestContext, leave: (r
   return true;
 }
 
-/** Drops a client that reads nothing of a long text. Only the timer of the socket sees that a part has left. */
+/** Drops a client that reads nothing of a long text. The socket's timer starts anew whenever a part was sent. */
 function dropIfUnread(outgoing: ServerResponse): void {
   outgoing.setTimeout(maxPause_ms, () => outgoing.destroy());
   // Before Node sets the time that the connection may wait for its next request.

@@ -62,15 +62,15 @@ export async function listen(
   const server = createServer({ ...limits, ...timeouts });
   const connections = trackConnections(server, crowd, { descriptors });
   const joinSmallChunks = createChunkJoiner();
-  // Without this listener, Node closes the connection at once. If the process was suspended, a request may have arrived
-  // meanwhile.
+  // Without this listener, Node closes the connection at once. But while the process was suspended, a request may have
+  // arrived.
   server.on("timeout", (socket) => {
     const { bytesRead } = socket;
     void yieldToEventLoop().then(() => socket.bytesRead === bytesRead && socket.destroy());
   });
   const take = (response: ServerResponse) => {
     const { req: request } = response;
-    // The connection has had its last response.
+    // The connection has already sent its last response.
     if (request.socket.writableEnded) return void request.socket.destroy();
     lingerAfter(request);
     if (hostHeaders(request) > 1) return refuse(response);

@@ -24,9 +24,9 @@ const tooMany = () =>
   });
 
 /**
- * Cancels long work: a waiting request, or a stream. From the first look at the signal on, it watches the client, the
- * key (with `watch`) and `closing`, the signal of the service, whose reason is a Problem; without it, a shutdown lets
- * the work end within its grace.
+ * Cancels long work: a waiting request, or a stream. From the first read of `signal`, it watches the client, the key
+ * (with `watch`) and `closing`, the signal of the service, whose reason is a Problem. Without `closing`, the work may
+ * end within the grace period of a shutdown.
  */
 export function cancellationOf(
   request: RequestContext,
@@ -49,7 +49,7 @@ export function cancellationOf(
     return begun.signal;
   };
   return {
-    /** Aborted if the client leaves or, with a Problem as reason, if its key is revoked or the service stops. */
+    /** Aborted if the client disconnects or, with a Problem as reason, if its key is revoked or the service stops. */
     get signal(): AbortSignal {
       return signalOf();
     },

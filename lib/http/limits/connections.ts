@@ -12,13 +12,13 @@ export interface Crowd {
   dropped(): void;
 }
 
-/** Apps keep WebSockets open without limit, so a proxy leaves room for the other ports. */
+/** Apps keep WebSockets open without limit, so a proxy gets only this share of the descriptors. */
 const shareOfProxy = 0.75;
 
-/** How many requests may wait behind an earlier one of their connection, and how many at a port: they take memory. */
+/** How many requests may wait behind an earlier one of their connection, and how many at a port. They use memory. */
 const maxPipelined = { ofConnection: 256, ofPort: 16_384 };
 
-/** The most streams and waiting requests of an organization; half of what others leave of the port, if that is less. */
+/** The most streams and waiting requests of an organization. Half of what others leave of the port may be less. */
 const maxHeld = 4_000;
 
 /** A listening port with its limits. */
@@ -37,18 +37,18 @@ interface Port {
 interface Connection {
   readonly socket: Socket;
   readonly port: Port;
-  /** Whether it had a request since it got its place in the order. */
+  /** Whether it had a request since it was last placed in the order. */
   hasAsked: boolean;
   /** The responses that the client has not received completely. Only the first has begun. */
   readonly responses: { readonly response: ServerResponse; readonly begin: (response: ServerResponse) => unknown }[];
-  /** Whether it has switched protocols. It is then closed only to make room, and not even then if `isKept`. */
+  /** Whether it has switched protocols. Then it is closed only to make room, and with `isKept` not even then. */
   upgraded: boolean;
   isKept: boolean;
 }
 
 /** The connections of this process, whose ports share its descriptors. */
 const ofProcess = {
-  /** About in the order of their last requests: one with `hasAsked` belongs to the end. */
+  /** Roughly in the order of their last requests. Those with `hasAsked` still have to move to the end. */
   all: new Set<Connection>(),
   /** Ports that have closed connections to make room. Removed once there is room again. */
   crowded: new Set<Port>(),
@@ -78,7 +78,7 @@ function forget(connection: Connection): void {
   }
 }
 
-/** A waiting connection with about the oldest request. Those before it are busy or have asked: they go to the end. */
+/** The waiting connection with roughly the oldest request. Those before it are busy or have asked: they move back. */
 function oldest(): Connection | undefined {
   const { all } = ofProcess;
   let left = 2 * all.size;
@@ -156,7 +156,7 @@ function answered(this: ServerResponse): void {
  * Tracks the open connections of a server, and which of them are idle. Replaces Node's `closeIdleConnections`, which
  * closes a connection whose slow client is still reading a response, and keeps a connection without any request. Beyond
  * `most`, each new connection closes the one that has waited longest for its client: without a free descriptor,
- * accepting would fail for everybody. Logs when this begins, and when half of the connections are gone.
+ * accepting would fail for everybody. Logs when this begins, and when half of the connections are closed again.
  */
 export function trackConnections(
   server: Server,
@@ -169,9 +169,9 @@ export function trackConnections(
   const port: Port = { crowd, most, descriptors, held: new Map(), pipelined: 0 };
   const ours = () => [...ofProcess.all].filter((one) => one.port === port);
   server.on("connection", (socket: Socket & { [tracked]?: Connection }) => {
-    // Those of the apps' port write nothing.
+    // Requests to apps do not write to the database.
     if (descriptors === 1) noteArrival();
-    // After an ignored upgrade, the same socket gets here again.
+    // An ignored upgrade emits "connection" again for its socket.
     if (socket[tracked]) return void Object.assign(socket[tracked], { hasAsked: true, upgraded: false });
     const connection = { socket, port, responses: [], hasAsked: false, upgraded: false, isKept: false };
     socket[tracked] = connection;
@@ -196,7 +196,7 @@ export function trackConnections(
      */
     answering(response: ServerResponse, begin: (response: ServerResponse) => unknown): boolean {
       const { socket } = response.req;
-      // The rest of what a client had sent when it was cut off.
+      // The client had sent more requests before its connection was cut.
       if (socket.destroyed) return false;
       const connection = connectionOf(socket);
       if (!connection) return true;

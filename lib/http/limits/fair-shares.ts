@@ -7,27 +7,26 @@ import type { Cancellation } from "./cancellation.ts";
 
 /*
  * The streams and lists of an organization send at most 10,000 entries a second together, and as many at once after a
- * pause: so others get nine tenths of the time. Its long answers and large bodies have a budget of their own, so that a
- * followed log delays no GET.
+ * pause. Its long answers and large bodies have another budget, so that a followed log delays no GET.
  */
 const perMillisecond = 10;
 const ahead = 10_000;
-/** What a millisecond of work counts as: large bodies take at most half of the processor time. */
+/** The entries that a millisecond of work counts as: large bodies take at most half of the processor time. */
 const perWorked = 20;
-/** Work that waits for its budget is woken at multiples of this. */
+/** Waiting work is woken after a multiple of this time. */
 const turn_ms = 20;
-/** A longer entry counts as several. */
+/** An entry with more characters counts as several. */
 const characters = 1_000;
-/** What a budget allows in a tick before its next request waits for the next one. */
+/** After this many entries in a tick, the next request of a budget waits for the next tick. */
 const maxInTick = 400;
-/** Beyond this number of budgets, those with nothing used ahead are forgotten. */
+/** Beyond this number of budgets, those that are not ahead of the time are forgotten. */
 const maxKnown = 10_000;
 
 export type FairShares = ReturnType<typeof createFairShares>;
 
-/** How the clients of one service share its time: what each has used of its budget, and who is next. */
+/** Shares the time of a service among its clients: what each has used of its budget, and who is next. */
 export function createFairShares() {
-  /** For each budget, a time in tenths of a millisecond: now, and one more for each entry that it took ahead. */
+  /** For each budget a time, in tenths of a millisecond: it lies ahead of now by one for each entry used in advance. */
   const used = new Map<string, number>();
   /** What each budget used in this tick. */
   const usedNow = new Map<string, number>();
@@ -39,7 +38,7 @@ export function createFairShares() {
   const isLate = (budget: string) => (used.get(budget) ?? 0) - ahead >= now();
   const isBusy = (budget: string) => (usedNow.get(budget) ?? 0) >= maxInTick;
 
-  /** Takes the right to send entries. Resolves when the budget has time for them. Undefined: at once. */
+  /** Takes the right to send entries. Resolves when the budget has time for them; undefined if it has time now. */
   function acquire(budget: string, entries = 1): Promise<void> | undefined {
     const from = usedBy(budget);
     used.set(budget, from + entries);
@@ -50,7 +49,7 @@ export function createFairShares() {
     return new Promise((resolve) => systemTimer(turns * turn_ms, resolve, { hold: true }));
   }
 
-  /** Counts what was sent, without a wait: entries, or their length if that is more, without what was acquired. */
+  /** Counts sent entries, or their length if that is more, minus those that were acquired. Does not wait. */
   function charge(budget: string, entries: number, length: number, acquired = 0): void {
     const more = Math.max(entries, length / characters) - acquired;
     if (more === 0) return;
@@ -60,16 +59,16 @@ export function createFairShares() {
     if (used.size > maxKnown) for (const [one, until] of used) if (until <= now()) used.delete(one);
   }
 
-  /** Runs work when the budget has time, in order, each in a tick: hundreds of lists in one would hold the process. */
+  /** Runs work in order, when the budget has time, and one in a tick: hundreds of lists would block the process. */
   const inTurn = <T>(budget: string, run: () => T | Promise<T>): Promise<T> =>
     inLine(budget, async () => {
-      // One wait pays for all that was used before it. What others use meanwhile comes after it.
+      // One wait covers all that was used before it began.
       await acquire(budget, 0);
       while (isBusy(budget)) await nextTick;
       return run();
     });
 
-  /** Waits for the turn of a request. Rejects once nobody wants its answer any more. Undefined: it has its turn. */
+  /** Waits for the turn of a request; undefined if it need not wait. Rejects if the request is cancelled. */
   const waitForTurn = (budget: string, cancel: () => Cancellation): Promise<void> | undefined =>
     isLate(budget) || isBusy(budget)
       ? whileWanted(
@@ -78,7 +77,7 @@ export function createFairShares() {
         )
       : undefined;
 
-  /** Does work at once, and counts its time. */
+  /** Runs work at once, and charges its time. */
   function work<T>(budget: string, run: () => T): T {
     const begun = monotonicNow();
     try {
@@ -91,7 +90,7 @@ export function createFairShares() {
   return { acquire, charge, inTurn, waitForTurn, work };
 }
 
-/** Waits. Ends the cancellation and rejects once nobody wants the answer any more. */
+/** Waits for a turn. If the request is cancelled, ends the cancellation and rejects. */
 export const whileWanted = <T>(turn: Promise<T>, { signal, end }: Cancellation): Promise<T> =>
   untilAborted(signal, () => turn).catch((reason) => {
     end();

@@ -34,7 +34,7 @@ export class EventSubscriber extends Subscriber {
   readonly #wanted: ReadonlySet<string>;
   #waiting: [Message, string][] | undefined;
   #unsent = 0;
-  /** The id of the newest replayed event. If another process announced it, this process may publish it again later. */
+  /** The id of the newest replayed event. If another process announced it, this process may publish it only later. */
   #replayed = "";
 
   constructor(socket: WebSocket, events: string | undefined) {

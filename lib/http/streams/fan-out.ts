@@ -5,7 +5,7 @@ const perTurn = 64;
 /** The most messages that wait until all receivers have the earlier ones. */
 const maxWaiting = 10_000;
 
-/** Sends messages to receivers in order: to few at once, to many in turns, so that other work goes on. */
+/** Sends messages to receivers in order: to few at once, to many in turns, so that other work can run in between. */
 export class FanOut<Receiver> {
   readonly receivers = new Set<Receiver>();
   readonly #onError: (error: unknown) => void;
@@ -16,7 +16,7 @@ export class FanOut<Receiver> {
     this.#onError = onError;
   }
 
-  /** Returns false if receivers are too far behind: they miss what waits. The last message is always sent. */
+  /** Returns false, and drops all waiting messages, if receivers are too far behind. The last one is always sent. */
   send(message: (to: Receiver) => void, isLast = false): boolean {
     const fits = isLast || this.#waiting.length < maxWaiting;
     if (fits) this.#waiting.push(message);

@@ -5,7 +5,7 @@ import { createReadableStream } from "../../kernel/node/web.ts";
 
 /** How long a client may read nothing before it is cut off. */
 export const maxPause_ms = 30_000;
-/** A part of a file or of a push may wait in buffers of a proxy. */
+/** Longer for a file or a push, because a proxy may buffer a part of it. */
 const maxPauseOfFile = "2m";
 
 interface Reading {
@@ -16,7 +16,7 @@ interface Reading {
   dropped(reason: string): Error;
 }
 
-/** A body whose pieces are made as the client takes them. A client that reads nothing for too long is dropped. */
+/** A body whose pieces are made when the client reads. A client that reads nothing for too long is dropped. */
 export function inPieces(
   pieces: AsyncIterator<Uint8Array, unknown, undefined>,
   { maxPause = maxPause_ms, ended, dropped }: Reading,
@@ -67,7 +67,7 @@ export function inPieces(
   return { body, drop };
 }
 
-/** A stream that holds a file or a process, for a client that has to read it. Calls in process may take their time. */
+/** A body that keeps a file or a process open, so a client must read it. Calls in process may take their time. */
 export const whileRead = (
   body: ReadableStream<Uint8Array>,
   outgoing: ServerResponse | undefined,

@@ -8,12 +8,12 @@ import type { Cancellation } from "../limits/cancellation.ts";
 import { type FairShares, whileWanted } from "../limits/fair-shares.ts";
 import { inPieces } from "./in-pieces.ts";
 
-/** The long lists of one kind that a user reads at once. The others wait, and hold no items yet. */
+/** How many long lists of one kind a user reads at once. The others wait, and hold no items yet. */
 const atOnce = 4;
-/** A batch is read in one go, so long items come in smaller batches. Few sizes, because each is a statement. */
+/** The items of a batch: fewer if they are long, because a batch is read as a whole. Each size is a statement. */
 const sizes = [128, 16, 4, 1] as const;
 const batchLength = 256 * 1024;
-/** A slow client has time for a piece, and a long item is more than a piece. */
+/** Small, so that a slow client takes a piece in time. */
 const pieceBytes = 64 * 1024;
 const encoder = new TextEncoder();
 
@@ -44,8 +44,8 @@ export function createLongLists({ charge, inTurn, waitForTurn }: FairShares) {
   async function answer(list: LongList<unknown>, operation: Operation, request: Request): Promise<Answer> {
     const { request_id, organization_id, user_id } = request;
     await waitForTurn(organization_id, request.cancel);
-    // While long lists of this kind are read, this one waits without a try: a batch of each would take seconds. A list
-    // that waits holds nothing, so a long one is read again from the start.
+    // While long lists of this kind are read, this one waits and reads no first batch, because many of those would take
+    // seconds. A waiting list holds nothing, so a long one is then read from its start.
     const name = `${user_id} ${operation.id}`;
     const short = lanes.has(name) ? undefined : await shortAnswer(list, operation, request);
     if (short) return short;
@@ -114,7 +114,7 @@ export function createLongLists({ charge, inTurn, waitForTurn }: FairShares) {
       const bytes = await inTurn(organization_id, async () => {
         const { items, end } = await next(size);
         isLast = end !== undefined;
-        // A batch is empty if its only row was deleted meanwhile.
+        // A batch is empty if its only row has just been deleted.
         const data = items.length > 0 ? `${comma}${items.map(write).join()}` : "";
         if (data) comma = ",";
         const text = `${begin}${data}${end ? await writer.listEnd(end, total, request_id) : ""}`;

@@ -60,7 +60,7 @@ export function eventStream(
   let stopBeat = () => {};
   let stopEnd = () => {};
   async function* events(): AsyncGenerator<Uint8Array, void> {
-    // Not a race with the pending entry, which would keep what each heartbeat leaves there.
+    // `Promise.race` with the pending entry would leave a reaction there at each heartbeat.
     const slot: { event?: Awaited<ReturnType<typeof next>>; isBeat: boolean; wake(): void } = {
       isBeat: false,
       wake() {},
@@ -80,7 +80,7 @@ export function eventStream(
       });
     beat();
     try {
-      // At once, so that the headers leave before the first entry.
+      // Sends the headers before the first entry.
       yield encoder.encode(": this is a stream\n\n");
       for (ask(); ; ) {
         if (!slot.event && !slot.isBeat)

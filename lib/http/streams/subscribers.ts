@@ -14,9 +14,9 @@ interface Ports<S> {
   readonly closing: AbortSignal;
   readonly failed: (error: unknown) => void;
   readonly authenticator: Pick<Authenticator, "watch">;
-  /** Said to a client whose key or session has ended. */
+  /** The message to a client whose key or session has ended. */
   readonly lost: string;
-  /** Sends a change to a subscriber; undefined if none of them may see it. Called once for each organization. */
+  /** Returns what sends a change to a subscriber; undefined if none may see it. Called once for each organization. */
   readonly sending: (change: Exclude<Change, { kind: "missed" }>) => ((to: S) => void) | undefined;
 }
 
@@ -61,7 +61,7 @@ export function createSubscribers<S extends Subscriber>(ports: Ports<S>) {
   };
 
   closing.addEventListener("abort", () => {
-    // Behind the messages that wait. Those that follow no organization yet get none.
+    // After the waiting messages. Subscribers that follow no organization yet have none waiting.
     for (const its of byOrganization.values()) its.send(leave, true);
     const following = new Set([...byOrganization.values()].flatMap(({ receivers }) => [...receivers]));
     for (const one of all.receivers) if (!following.has(one)) leave(one);

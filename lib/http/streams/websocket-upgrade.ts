@@ -31,12 +31,12 @@ export function createWebSocketUpgrade(maxBytesIn: number) {
       body: null,
       request_id,
       takeOver(socket, head, headers) {
-        // The event comes while `handleUpgrade` runs.
+        // `handleUpgrade` emits this event.
         upgrading.removeAllListeners("headers").once("headers", (lines) => {
           for (const [name, value] of pairsOf(headers)) lines.push(`${name}: ${value}`);
         });
         upgrading.handleUpgrade(incoming, socket, head, (socket) => {
-          // A client may send a message that is too long, also after the server has closed.
+          // A client may send a message that is too long, even after the server has closed.
           socket.on("error", () => {});
           opened(socket);
         });

@@ -90,7 +90,7 @@ export function createLiveRoute({
   const replay = async (subscriber: EventSubscriber, { organization_id }: Caller, after: string) => {
     subscriber.hold();
     const past = await events.since(organization_id, after, maxReplayed + 1);
-    // Its later events would be wrong: the id is of a state that a reset or a restore has replaced.
+    // The id is from a state that a reset or a restore has replaced, so events after it would be wrong.
     if (!past)
       return subscriber.close(
         codes.unknown,
