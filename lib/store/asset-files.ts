@@ -68,7 +68,7 @@ const assetName = /^[a-z]+_[0-9A-Z]{26}(\.half)?$/;
 /** Whether this is the name of a complete asset. */
 export const isAssetName = (name: string): boolean => assetName.test(name) && !name.endsWith(partial);
 
-/** A file's name and bytes; empty if the file is gone. */
+/** A file's name and bytes; empty if the file is missing. */
 function entryOf(folder: string, name: string): [string, Uint8Array][] {
   try {
     return [[name, readFileSync(join(folder, name))]];

@@ -79,7 +79,7 @@ async function copySqlite(path: Buffer, file: number, to: Buffer): Promise<void>
   }
 }
 
-/** Copies a file, with its holes: an app makes a file of gigabytes that takes no space on the disk. */
+/** Copies a file, and keeps its holes: a sparse file of gigabytes may take no space on the disk. */
 function copyPlain(file: number, target: Buffer): void {
   const { size, blocks } = fstatSync(file);
   if (blocks * 512 >= size) {
@@ -98,8 +98,8 @@ const maxPath = 3_000;
 const shortened = (path: string) => (path.length > 300 ? `${path.slice(0, 100)} … ${path.slice(-150)}` : path);
 
 /**
- * Copies app data while apps are running. Each SQLite database is a consistent snapshot; other files are copied as they
- * are. Returns a sentence for each file that could not be copied.
+ * Copies app data while apps are running. Each SQLite database is a consistent snapshot; other files may be half
+ * written. Returns a sentence for each file that could not be copied.
  */
 export async function copyData(from: string, to: string): Promise<string[]> {
   if (!existsSync(from)) return [];

@@ -22,7 +22,7 @@ export const dueTimes = [
 
 export function dueTimesRepository(query: Queries) {
   return {
-    /** One query for each of `dueTimes`; `by` is signed seconds. Rows at the latest instant wait for no time. */
+    /** One query for each of `dueTimes`; `by` is signed seconds. Rows at the latest instant have no due time. */
     shifts: dueTimes.map(([table, column, rows]) =>
       query.change((db, p: { by: string }) =>
         db

@@ -23,7 +23,7 @@ export interface StatementUse {
   readonly isShared?: boolean;
   /** Whether it may change rows that the transactions of a group share. */
   readonly changesShared?: boolean;
-  /** For an insert of one row: the text that inserts so many rows. */
+  /** For an insert of one row: the SQL text that inserts several. */
   readonly ofRows?: ((rows: number) => string) | undefined;
 }
 
@@ -81,8 +81,7 @@ export interface Engine {
   later(instant: Expression<unknown>, seconds: Expression<unknown>): RawBuilder<string>;
   /**
    * SQL that returns a row as JSON, with the same bytes as JSON.stringify. Optional columns that are null are omitted,
-   * and the columns in `json` hold JSON.
-   * Undefined if this is no faster than reading columns.
+   * and the columns in `json` hold JSON. Undefined if this is no faster than reading columns.
    */
   readonly jsonOf?: (
     columns: readonly string[],

@@ -20,7 +20,7 @@ function unfinishedIn(place: string): RegExp | undefined {
   return inside === undefined || inside === "objects" ? /^(tmp_|\.tmp-)|\.lock$/ : /\.lock$/;
 }
 
-/** Whether git removed a file or folder meanwhile, or put the other in its place. */
+/** Whether git has just removed a file or folder, or replaced one by the other. */
 const isGone = (error: unknown) => ["ENOENT", "ENOTDIR", "EISDIR"].includes(codeOf(error));
 
 interface Entry {
@@ -50,8 +50,8 @@ const packs = /(^|\/)objects\/pack$/;
 /**
  * Copies the repositories during pushes, and returns the names of the copied files. A push stores its objects before it
  * moves a ref, and objects are never removed. So if refs are copied first, all objects that they need exist. If git
- * repacks meanwhile, the pack folder is copied again: git creates the new pack before it removes the old ones. `unread`
- * gets a sentence for each branch that cannot be copied.
+ * repacks during the copy, the pack folder is copied again: git creates the new pack before it removes the old ones.
+ * `unread` gets a sentence for each branch that cannot be copied.
  */
 export function copyRepositories(from: string, to: string, unread: (sentence: string) => void): string[] {
   if (!existsSync(from)) return [];
@@ -63,7 +63,7 @@ export function copyRepositories(from: string, to: string, unread: (sentence: st
       try {
         copyFileSync(join(from, path), join(to, path));
       } catch (error) {
-        // A ref or a pack was deleted meanwhile.
+        // A ref or a pack has just been deleted.
         if (!isGone(error)) throw error;
         isWhole = false;
         continue;

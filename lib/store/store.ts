@@ -62,7 +62,7 @@ export const stateReplaced = () =>
 
 const closed = () => new Error("the service is closed; make a new one");
 
-/** Shared by all stores of a process: compiling them took half of the time to create a service. */
+/** Shared by all stores of a process: compiling takes half of the time to create a service. */
 const compiled = new WeakMap<RepositoryOf<object>, Record<Engine["name"], CompiledQueries>>();
 function compiledFor({ name }: Engine, repository: RepositoryOf<object>): CompiledQueries {
   const queries = compiled.get(repository) ?? { sqlite: [], postgres: [] };
@@ -93,7 +93,7 @@ export function createStore(engine: Engine): Store {
   const readsOf =
     (...prefetches: readonly (Prefetch | undefined)[]) =>
     async (connection: Connection): Promise<unknown> => {
-      // If a prefetch threw, nobody would handle the promises of its earlier reads.
+      // A prefetch would throw, and nobody would handle the promises of its earlier reads.
       if (refusal) return undefined;
       const tx = new Transaction(connection);
       const reads = Promise.allSettled(prefetches.flatMap((prefetch) => prefetch?.(tx) ?? []));

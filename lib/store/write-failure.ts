@@ -47,7 +47,7 @@ export const stopped = (obstacle: Obstacle, cause?: unknown): Problem =>
     { headers: { "retry-after": "5" }, cause, isLogged: true },
   );
 
-/** SQLite's own code. SQLite itself raises it only without a write-ahead log. */
+/** A code of SQLite, which SQLite itself never uses with a write-ahead log. */
 const movedCode = "SQLITE_READONLY_DBMOVED";
 
 /**

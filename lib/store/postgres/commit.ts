@@ -7,8 +7,8 @@ const firstOf = (results: QueryResult | readonly QueryResult[]): QueryResult =>
 
 /**
  * Commits, then sends messages, then unlocks. NOTIFY locks the whole server until its transaction commits. So messages
- * use a transaction of their own, which does not wait for the disk. Both go out in one packet, so the process cannot
- * die in between. If the messages fail, the commit remains.
+ * use a second transaction, which does not wait for the disk. Both are sent in one packet, so the process cannot die in
+ * between. If the messages fail, the commit remains.
  *
  * After a failed statement, COMMIT would succeed as a rollback, and the messages would follow. The select before COMMIT
  * fails then, and the rest of the packet is skipped. So the packet need not wait for the results of queued writes.

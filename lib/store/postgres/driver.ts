@@ -4,7 +4,7 @@ import type { Client, ClientConfig, Query, QueryConfig, QueryResult } from "pg";
 import type { QueryBuilder } from "../engine.ts";
 import type { Tables } from "../tables.ts";
 
-// Kept, because fake timers of tests replace it. An import of node:process would open stdin at every start.
+// Captured, because fake timers of tests replace it. An import of node:process would open stdin at every start.
 const { nextTick } = process;
 
 /** Kysely only compiles SQL here. It has no connection. */

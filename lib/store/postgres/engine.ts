@@ -29,7 +29,7 @@ const named = (runner: Runner, link: Link): Runner => ({
 });
 
 /**
- * Sends a read again if its connection ended: it changed nothing. Each of the connections may have ended.
+ * Repeats a read if its connection has ended, since it changed nothing. Each connection of the pool may have ended.
  * A read-only replica raises 25006 too; on these connections it means a write outside a transaction.
  */
 const reading = (runner: Runner): Runner => {

@@ -5,7 +5,7 @@ import { stopped } from "../write-failure.ts";
 /** How often to retry a transaction, after a conflict and after a constraint violation. */
 const reruns = { conflict: 3, constraint: 1 };
 
-/** Whether the connection or the server is gone, or could never be reached. */
+/** Whether the connection was lost, or the server cannot be reached or cannot write. */
 export function isLost(error: unknown): boolean {
   // 25006: the server became a read-only replica. 25P03: idle-in-transaction timeout.
   if (/^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOST|ENET|ENOENT|08|57P|25006|25P03|53300)/.test(codeOf(error)))

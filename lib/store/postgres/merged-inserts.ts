@@ -7,7 +7,7 @@ type OfRows = NonNullable<StatementUse["ofRows"]>;
 
 interface Waiting {
   readonly ofRows: OfRows;
-  /** Of one row. */
+  /** The number of values in a row. */
   readonly columns: number;
   readonly values: unknown[];
 }
@@ -51,7 +51,7 @@ export function createInserts(send: (text: string, values: readonly unknown[]) =
       reached = 0;
     },
     flush,
-    /** Drops what a transaction left that was rolled back. */
+    /** Drops the inserts of a transaction that was rolled back. */
     drop() {
       waiting = [];
       reached = 0;

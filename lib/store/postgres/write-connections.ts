@@ -10,13 +10,13 @@ import { isEnded } from "./errors.ts";
 const maxConnections = 8;
 const probe_ms = 5_000;
 const backoff_ms = { first: 100, max: 5_000 };
-/** How often in a row to open a connection again at once after an administrator ended the one that was opening. */
+/** How often in a row a connection is reopened at once, if an administrator ended it while it was opening. */
 const maxReopened = 4;
 
 interface Ports {
   readonly driver: Driver;
   readonly url: string;
-  /** Rejects if the server of a new connection is unfit. `isOnly`: it may be another server than before. */
+  /** Rejects if the server of a new connection is unfit. `isOnly`: no other is open, so the server may have changed. */
   readonly check: (client: Client, isOnly: boolean) => Promise<void>;
 }
 
@@ -91,7 +91,7 @@ export function createLink({ driver, url, check }: Ports) {
         (error) => {
           // The other connections serve the waiting transactions.
           if (clients.size > 0 || opening.size > 0) return;
-          // The database is there. An obstacle would refuse reads too.
+          // The database can be reached, and an obstacle would refuse reads too.
           if (isEnded(error) && !hasEnded && reopened < maxReopened) {
             reopened += 1;
             return open();

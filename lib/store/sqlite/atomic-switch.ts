@@ -106,7 +106,7 @@ function putAside(path: string, folder: string): void {
 /** Unlike `existsSync`, true for a broken link. */
 const isThere = (path: string) => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 
-/** Removes a folder with all in it. Apps nest folders deeper than the longest path, which `rm` can remove. */
+/** Removes a folder with all in it. Apps may nest folders beyond the longest path, and only `rm` can remove those. */
 function removeTree(path: string): void {
   try {
     rmSync(path, { recursive: true, force: true });
@@ -121,7 +121,7 @@ function syncTree(path: Buffer): void {
   for (const entry of readdirSync(path, { encoding: "buffer", withFileTypes: true })) {
     const one = Buffer.concat([path, Buffer.from("/"), entry.name]);
     if (entry.isDirectory()) syncTree(one);
-    // Windows syncs what is open for writing; elsewhere its owner may be allowed only to read it.
+    // Windows syncs only files that are open for writing. Elsewhere, the owner may be allowed only to read.
     else if (entry.isFile()) sync(one, process.platform === "win32" ? "r+" : "r");
   }
   syncFolder(path);

@@ -37,7 +37,7 @@ export function reserveFile(database: string): Reserve {
       const block = createRandom().bytes(Math.min(bytes, 1024 * 1024));
       for (let at = 0; at < bytes; ) at += writeSync(file, block, 0, Math.min(block.length, bytes - at));
     } catch {
-      // The disk is full again, or gone. Keep the part that was written.
+      // The disk is full again, or unavailable. Keep the part that was written.
     } finally {
       if (file !== undefined) closeSync(file);
     }

@@ -8,7 +8,7 @@ const megabyte = 1024 * 1024;
 const allPages = 2 ** 31 - 1;
 
 /**
- * Copies a served database with SQLite's backup, in one step: a commit between two would start it again. The source is
+ * Copies a served database with SQLite's backup, in one step: between steps, a commit would restart it. The source is
  * opened by SQLite only: closing any other descriptor of it would drop the locks of this process.
  */
 export async function copyOnline(source: string, target: string, report: Report = () => {}): Promise<void> {
@@ -43,7 +43,7 @@ export async function withCopy<T>(path: string, work: (path: string) => T, isSer
   const { size } = statSync(path);
   const needsCopy = size >= small && (isServed ?? runningServer(path) !== undefined);
   if (!needsCopy || freeBytes(path) < 2 * size) return work(path);
-  // A killed check may have left one.
+  // A killed check may have left a copy.
   removeCopy(path);
   try {
     await copyOnline(path, copyFor(path));

@@ -27,7 +27,7 @@ export function createLogKeeper(path: string, database: () => Database) {
   let isLookPlanned = false;
   let isAlarmed = false;
 
-  /** Whether commits of this connection checkpoint and truncate the log, which blocks the event loop if it is large. */
+  /** Lets commits checkpoint and truncate the log, or not: with a large log, that blocks the event loop. */
   const leaveToCommits = (isLeft: boolean) => {
     if (!database().open) return;
     database().pragma(`wal_autocheckpoint = ${isLeft ? 1000 : 0}`);

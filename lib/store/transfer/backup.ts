@@ -141,7 +141,7 @@ function copyPrivately(source: string, target: string): void {
 
 /**
  * Copies the key and the assets, and returns the names of the assets. A server stores a file before its row, so the
- * files of all copied rows exist by now. A file that disappears meanwhile is skipped: its row is being deleted.
+ * files of all copied rows exist by now. A file that disappears during the copy is skipped: its row is being deleted.
  */
 function copyBeside(source: string, target: string, report: Report): string[] {
   copyPrivately(keyFileOf(source), keyFileOf(target));

@@ -1,4 +1,4 @@
-/** What long work does now and, where it is known, how far it is. */
+/** The current step of long work, and its progress if known. */
 export interface Progress {
   readonly what: string;
   readonly done?: number;
