@@ -11,7 +11,7 @@ interface Ports<Work extends OfOrganization> {
   readonly queue: "deployments" | "generations";
   /** How much work of all organizations runs at a time. */
   readonly concurrency: number;
-  /** How much of it may belong to one organization. Default: no limit. */
+  /** How much of it may belong to one organization. Default: all of it. */
   readonly concurrencyLimit?: (tx: Tx | undefined, organization_id: string) => Promise<number>;
   readonly running: (tx: Tx | undefined) => Promise<readonly OfOrganization[]>;
   /** The first ready work of the first organization after this one, in the order of their ids. */
@@ -36,7 +36,7 @@ export function createAdmission<Work extends OfOrganization>(ports: Ports<Work>)
 
   const lastTurn = async (tx: Tx | undefined) => (await turns(tx).last({ queue }))?.organization_id ?? "";
 
-  /** Skips organizations at their own limit; there are at most as many of them as slots. */
+  /** Skips organizations that have reached their limit. There are at most as many of them as slots. */
   const nextInTurn = async (tx: Tx | undefined, running: readonly OfOrganization[], last: string) => {
     if (running.length >= concurrency) return undefined;
     let hasWrapped = last === "";
@@ -57,7 +57,7 @@ export function createAdmission<Work extends OfOrganization>(ports: Ports<Work>)
   return {
     next: async (tx?: Tx): Promise<Work | undefined> => nextInTurn(tx, await ports.running(tx), await lastTurn(tx)),
 
-    /** Call it with the limit locked. On PostgreSQL, work of other organizations starts in later transactions. */
+    /** Call it when the limit is locked. On PostgreSQL, work of other organizations starts in later transactions. */
     async startReady(tx: Tx, organization_id: string | undefined): Promise<void> {
       const running = [...(await ports.running(tx))];
       if (running.length >= concurrency) return;

@@ -22,7 +22,7 @@ interface Ports {
   readonly company: Pick<Company, "timers">;
 }
 
-/** Moves need a manual clock. Within a sink, they, `settle` and `goOn` reject: they would wait for its delivery. */
+/** Moves need a manual clock. Within a sink, moves, `settle` and `goOn` reject: they would wait for its delivery. */
 export function createClockControl({ clock, loop, sink, moved, upcoming, company }: Ports) {
   const advanced = (ran: number): Advanced => {
     moved();
@@ -54,7 +54,7 @@ export function createClockControl({ clock, loop, sink, moved, upcoming, company
     });
     return advanced(ran);
   };
-  /** What time could still bring about, in words. */
+  /** The work that waits for a later time, in words. */
   const stillDue = async (): Promise<string> => {
     const jobs = (await upcoming()).map(({ at, kind, id }) => `${kind}${id === null ? "" : ` ${id}`} at ${at}`);
     const timers = company.timers();
@@ -72,7 +72,7 @@ export function createClockControl({ clock, loop, sink, moved, upcoming, company
       const end = () => {
         isOver = true;
       };
-      // Once: a thenable such as a query would run at each `then`.
+      // Calls `then` of the argument only once: a thenable such as a query runs at each call.
       const settled = Promise.resolve(promise);
       settled.then(end, end);
       const target = (now: number) => {

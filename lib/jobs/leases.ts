@@ -7,7 +7,7 @@ import type { Row } from "../store/tables.ts";
 import type { jobsRepository } from "./repository.ts";
 
 const lease_ms = milliseconds("60s");
-/** How much earlier a process treats its own lease as lost, because clocks differ by a few ms. */
+/** A process treats its own lease as lost this much before its end, because clocks may differ. */
 const margin_ms = milliseconds("1s");
 
 interface Ports {
@@ -50,7 +50,7 @@ export function createLeases({ store, clock, rows }: Ports) {
         return ends;
       });
       for (const [i, { id, lease }] of leases.entries()) {
-        // Other transactions may briefly lock some rows. Each wait has its own transaction, which holds no other lock.
+        // Other transactions may have locked some rows. Each wait has its own transaction, which holds no other lock.
         const until =
           ends[i] ??
           (await store.transaction("rows", async (tx) => {

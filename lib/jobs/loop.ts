@@ -24,7 +24,7 @@ interface Ports {
 
 export type Loop = ReturnType<typeof createLoop>;
 
-/** It sleeps until the next job is due. Under a manual clock jobs run only in `settle` and the moves. */
+/** Runs jobs, and sleeps until the next is due. Under a manual clock, they run only in `settle` and in moves. */
 export function createLoop({ clock, runner, log, storeClock, isShared = false, company }: Ports) {
   let timer: NodeJS.Timeout | undefined;
   let armedFor = Number.POSITIVE_INFINITY;
@@ -35,7 +35,7 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false, c
   let stopped = false;
   const running = new Set<Promise<void>>();
   let mutex: Promise<unknown> = Promise.resolve();
-  /** Releases paused jobs late: nothing runs until a manual clock moves, and few forks move theirs. */
+  /** Releases paused jobs. Deferred, because nothing runs before a manual clock moves, and few forks move theirs. */
   let releasePaused: (() => Promise<void>) | undefined;
 
   /** Runs `work` after all earlier calls: two concurrent calls would run the same instant twice. */
@@ -111,8 +111,8 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false, c
     } while (pumpAgain && !stopped);
     const next = await runner.next();
     if (next === undefined) return;
-    // A due job became due after the claim, is locked by a transaction, or needs a free slot. Each job that ends
-    // starts the next pump.
+    // If a job is due now, it became due after the claim, is locked by a transaction, or needs a free slot. Each job
+    // that ends starts the next pump.
     if (next > clock.now() || running.size < concurrency)
       arm(Math.max(next, clock.now() + (next <= claimedAt ? 50 : 5)));
   };

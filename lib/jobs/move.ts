@@ -7,14 +7,14 @@ import type { Runner } from "./runner.ts";
 const maxDueTimes = 10_000;
 /** A move gives up after this many turns at one instant. */
 const maxTurns = 10_000;
-/** A function that has not answered a delivery after this many turns waits for a timer of its own. */
+/** A sink that has not answered a delivery after this many turns counts as waiting for its own timer. */
 const turnsOfSink = 2_000;
 
-/** What else lives by the time of a manual clock. */
+/** What follows a manual clock besides jobs: calls in process, sinks, and the timers of the code under test. */
 export interface Company {
   /** Resolves once the calls in process are answered, or wait for time to pass. */
   quiet(): Promise<void>;
-  /** Whether a function of the tester answers a delivery now. */
+  /** Whether a sink is answering a delivery. */
   isAnswering(): boolean;
   /** The timers of the code under test; undefined unless they are coupled with the clock. */
   timers():
@@ -29,7 +29,7 @@ export interface Company {
 
 const alone: Company = { quiet: async () => {}, isAnswering: () => false, timers: () => undefined };
 
-/** How `advanceUntil` moves: until `isOver`, and where nothing is due by `step` at a time. */
+/** How `advanceUntil` moves: until `isOver`, from due time to due time, or by `step` if nothing is due before. */
 export interface Until {
   readonly isOver: () => boolean;
   readonly step: number;
@@ -58,7 +58,7 @@ export function createMover({ clock, runner, storeClock, begun, company = alone 
 
   const isDue = (at: number | undefined) => at !== undefined && at <= clock.now();
 
-  /** Waits for a job. A function that answers its delivery may sleep with a timer of its own: then time moves on. */
+  /** Waits for a job. If the sink that answers its delivery sleeps with its own timer, moves time on. */
   const done = async (job: Promise<void>, target: number): Promise<void> => {
     const timers = company.timers();
     if (!timers) return job;
@@ -71,7 +71,7 @@ export function createMover({ clock, runner, storeClock, begun, company = alone 
       if (turns < turnsOfSink) continue;
       const [timer, next] = [timers.next(), await runner.next()];
       const at = earliest(timer, next);
-      // What takes real time, such as painting, is awaited; so is a function that no timer can help.
+      // Waits for work that takes real time, such as painting, and for a sink if no timer is due up to the target.
       if (!company.isAnswering() || timer === undefined || at === undefined || at > target) break;
       if (at > clock.now()) clock.moveTo(at);
       if (isDue(next)) await drain(target);
@@ -98,7 +98,7 @@ export function createMover({ clock, runner, storeClock, begun, company = alone 
   };
 
   let nextAt: number | undefined;
-  /** The due time of the next job. A stop at a timer of the code, or at a step, asks the store only if a job was added. */
+  /** The due time of the next job. Asks the store again only if jobs have run or were added. */
   const nextJob = async () => {
     if (isChanged) {
       isChanged = false;
@@ -106,7 +106,7 @@ export function createMover({ clock, runner, storeClock, begun, company = alone 
     }
     return nextAt;
   };
-  /** Runs all that is due at this instant, and what it brings about at the same instant. */
+  /** Runs all work that is due at this instant, including work that it adds for this instant. */
   const instant = async (target: number): Promise<number> => {
     const timers = company.timers();
     let ran = 0;
@@ -126,7 +126,7 @@ export function createMover({ clock, runner, storeClock, begun, company = alone 
     return ran;
   };
 
-  /** Moves from due time to due time, of jobs, alarms and timers of the code, or by steps where nothing is due. */
+  /** Moves from one due time of jobs, alarms and timers to the next, or by `step` if nothing is due before. */
   const walk = async (target: number, { isOver = () => false, step = Number.POSITIVE_INFINITY }: Partial<Until>) => {
     const timers = company.timers();
     const from = clock.now();
@@ -137,11 +137,11 @@ export function createMover({ clock, runner, storeClock, begun, company = alone 
     while (!stopped && !isOver()) {
       const alarm = clock.nextAlarm();
       const due = earliest(await nextJob(), timers?.next(), alarm);
-      // Coupled code has no other time, so nothing happens before that.
+      // Coupled code knows no other time, so nothing can happen between due times.
       const at = Math.min(due ?? Number.POSITIVE_INFINITY, timers ? Number.POSITIVE_INFINITY : clock.now() + step);
       if (at > target) break;
       if (at > stored) {
-        // Ahead by as much as has passed already: few writes, and after a crash the clock is never behind.
+        // Stores a time that is ahead by as much as has passed: few writes, and a crash never sets the clock back.
         stored = Math.min(target, Math.max(2 * at - from, at + step));
         await storeClock(stored);
       }

@@ -24,7 +24,7 @@ export const pruneJob = (prune: () => Promise<void>, clock: Clock, log: Log): Jo
     },
   });
 
-/** Its row is never removed, so a day missed while the service was down is made up for at the start. */
+/** The row is never removed, so a run that was missed while the service was down happens at the next start. */
 export async function addPruneJob(store: Store, clock: Clock): Promise<void> {
   const row = { id: `job_${pruneKind}`, kind: pruneKind, run_at: isoOf(nextPrune(clock.now())) };
   await store.transaction("rows", (tx) => store.using(jobsRepository)(tx).insertOnce(row));

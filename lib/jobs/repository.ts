@@ -4,7 +4,7 @@ import { equal, type Queries } from "../store/query.ts";
 
 /** The jobs of one claim share a commit. More jobs would run faster, but delay requests. */
 const claimSize = 100;
-/** A job that was running at this many process ends in a row is a suspect. A killed service can do that to any job. */
+/** A job is a suspect if it was running at this many ends of its process in a row. Kills can do that to any job. */
 export const suspectAfter = 3;
 export const untried = { state: "waiting", attempt: 0, failures: 0, crashes: 0, strikes: 0 } as const;
 
@@ -16,7 +16,7 @@ const earliest = (db: Pick<QueryBuilder, "selectFrom">, ...conditions: readonly 
     .orderBy("run_at")
     .orderBy("id");
 
-/** For all organizations. `waiting` and `running` are literals, as SQLite's partial indexes need them. */
+/** The jobs of all organizations. `waiting` and `running` are literals, because SQLite's partial indexes need them. */
 export function jobsRepository(query: Queries) {
   const waiting = sql<boolean>`state = 'waiting'`;
   const running = sql<boolean>`state = 'running'`;
@@ -94,7 +94,7 @@ export function jobsRepository(query: Queries) {
         .where(waiting)
         .where("crashes", ">=", sql.lit(suspectAfter)),
     ),
-    /** Clears a suspect that is running while its process stays alive. */
+    /** Clears a running suspect whose process stays alive. */
     resetRunning: query.change((db, p: Attempt) =>
       db
         .updateTable("jobs")
@@ -139,7 +139,7 @@ interface Lease {
 
 const claimed = ({ unlocked }: Queries, db: QueryBuilder, p: Lease, claimable: RawBuilder<boolean>) =>
   db
-    // Not part of the condition: PostgreSQL may evaluate the condition for each row, and lock more rows than the limit.
+    // A CTE: in the condition, PostgreSQL may evaluate the select for each row, and lock more rows than the limit.
     .with("due", (due) =>
       unlocked(earliest(due, claimable).select("id").where("run_at", "<=", p.now).limit(sql.lit(claimSize))),
     )

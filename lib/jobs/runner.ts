@@ -44,7 +44,7 @@ export function createRunner(ports: {
   clock: Clock;
   log: Log;
   owner: string;
-  /** Whether other processes run jobs from the same rows: then only an expired lease proves that one ended. */
+  /** Whether other processes run jobs from the same rows. Then only an expired lease proves that a process ended. */
   isShared?: boolean;
   runtimeId?: string | undefined;
   jobs: readonly Job[];
@@ -77,8 +77,8 @@ export function createRunner(ports: {
   };
 
   /**
-   * Jobs whose result the store refused. They settle before the next claim; otherwise none would run again. If the store
-   * took no writes at all, they keep their result, because the work is done; else they fail.
+   * Jobs whose result the store refused. They settle before the next claim; otherwise none would run again. If the
+   * store accepted no writes at all, they keep their result, because the work is done. Otherwise they fail.
    */
   const unstored: (readonly [JobRow, Ended])[] = [];
   const settleUnstored = async () => {
@@ -119,7 +119,7 @@ export function createRunner(ports: {
       if (given.kind === "until") await mine.lock(tx, row);
       const outcome = given.kind === "until" ? snoozeOrDone(await given.next(tx), clock.now()) : given;
       const args = job && fittingArgs(job, row);
-      // Arguments may be those of another version, whose servers will run the job.
+      // Invalid arguments may be from another version, whose servers will run the job.
       const again = job !== undefined && (job.again || args === undefined);
       const verdict = isGivenUp(row)
         ? exhaust(again, "worker_crashed", clock.now())
@@ -148,12 +148,12 @@ export function createRunner(ports: {
       }
     });
 
-  /** Counts a crash for each. Reads the clock in the transaction, because due times move when it is set. */
+  /** Gives jobs back, and counts a crash for each. Reads the clock in the transaction: setting it moves due times. */
   const takeBack = async (end: () => string) => {
     const reclaimed = await store.transaction("rows", async (tx) => {
       const before = end();
       const suspected = await rows(tx).suspected({ before });
-      // If no other process shares the rows, the waiting suspects did not end the process, so they are cleared.
+      // Without other processes on the same rows, the waiting suspects did not end the process, so they are cleared.
       if (before === always) await rows(tx).resetWaiting({});
       const count = await rows(tx).reclaim({ before });
       for (const row of suspected) await rows(tx).hold({ id: row.id, run_at: isoOf(clock.now() + holdOf(row)) });
