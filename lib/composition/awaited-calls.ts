@@ -44,7 +44,7 @@ export function createAwaitedCalls() {
     return promise;
   };
 
-  /** Lets functions check first. Those in nested objects return at once, the others a promise. */
+  /** Makes each function call `check` first. Functions in nested objects stay synchronous, others return a promise. */
   const checked = <T extends object>(tools: T, isNested = false): T =>
     Object.fromEntries(
       Object.entries(tools).map(([name, tool]) => {

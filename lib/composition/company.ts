@@ -7,13 +7,13 @@ import { type CodeTimers, coupleTimers } from "./code-timers.ts";
 
 /** The turns of the event loop that code gets after an answer, to make its next call. */
 const turnsOfCode = 3;
-/** After this many turns without progress, a call counts as waiting for time to pass: fewer if the clock has an alarm that it may wait for. */
+/** After this many turns without progress, a call counts as waiting for time: earlier if the clock has an alarm. */
 const turnsOfCall = { withAlarm: 100, without: 20_000 };
 
 /** Code that calls without a pause gets at most this many answers before time moves on. */
 const maxChanges = 10_000;
 
-/** The calls in process, and the timers of the code that makes them. */
+/** The calls in process, and the timers of the code that makes these calls. */
 export interface CodeCompany extends Company {
   counted<T>(call: Promise<T>): Promise<T>;
   /** Couples fake timers with the clock. Rejects if they are not fake, or coupled already. */

@@ -49,7 +49,7 @@ const noticesOf = ({ mode, deployments }: Settings, isSimulated: boolean) =>
       ]
     : [];
 
-/** The hosts of the service itself, which no environment may take. Nothing can take an invalid host, so it is left out. */
+/** The hosts of the service itself, which no environment may take. Invalid hosts are left out. */
 const ownHostsOf = ({ publicUrl, hosts }: Settings) =>
   [publicUrl ?? [], hosts.map((host) => `http://${host}`)].flat().flatMap((url) => parseUrl(url)?.hostname ?? []);
 

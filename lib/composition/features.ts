@@ -144,7 +144,7 @@ export function createFeatures(
   };
 }
 
-/** Among servers that share a database, those with a runtime host the repositories. */
+/** Names the servers with a runtime: among servers that share a database, those hold the repositories. */
 function gitElsewhere({ runtimes }: LiveApps): string | undefined {
   const hosts = runtimes();
   if (hosts.length === 0) return undefined;

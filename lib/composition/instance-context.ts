@@ -29,13 +29,13 @@ export interface InstanceContext {
   readonly isWorld: boolean;
   preview(target: PreviewTarget): Promise<Preview>;
   deliverInEveryOrder(of: EveryOrder): Promise<DeliveryOrder[]>;
-  /** A muted fork: it sends nothing. */
+  /** Whether this is a muted fork, which sends nothing. */
   readonly isMuted: boolean;
   readonly runtimes: Runtimes;
   iso(): string;
 }
 
-/** Muted: no user callbacks, no logging. */
+/** The settings of a muted fork: no user callbacks, no logging. */
 export const mutedSettings = (settings: Settings): Settings => ({
   ...settings,
   transport: undefined,

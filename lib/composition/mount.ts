@@ -22,12 +22,12 @@ export function createMount({ basePath, mode, publicUrl }: Pick<Settings, "baseP
 
   const requestOf = (request: Request, url: URL) => {
     const passed = new (fetchClasses().Request)(url.origin + inner(url.pathname) + url.search, request);
-    // The application compresses; and what is compressed already cannot be changed.
+    // The application compresses. A compressed answer could not be changed here.
     passed.headers.delete("accept-encoding");
     return passed;
   };
 
-  /** The parts of an answer that name paths of the service. */
+  /** Adds the base path to the paths in an answer. */
   const below = async (path: string, response: Response): Promise<Response> => {
     const { status, statusText } = response;
     const headers = new (fetchClasses().Headers)(response.headers);

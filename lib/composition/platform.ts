@@ -6,8 +6,8 @@ import { refusalOf } from "../platform/runtime/refused-sources.ts";
 import { createRealDriver } from "./real-driver.ts";
 
 /**
- * What really builds and runs apps. A service that simulates loads it only beside other servers, for a code host, or if a
- * runtime has run its database.
+ * What really builds and runs apps. A service that simulates loads it only beside other servers, for a code host, or if
+ * a runtime has run apps on its database.
  */
 export const platform = { appsService, createCodeHost, createGitHost, createProxy, createRealDriver, refusalOf };
 export type Platform = typeof platform;

@@ -145,7 +145,7 @@ export function routeTable(parts: Parts): Route[] {
   ];
 }
 
-/** The rows of the repositories that are pushed to the service, and of the proxy that asks for certificates. */
+/** The routes of repositories that are pushed to the service, and of the proxy that asks for certificates. */
 function gitTable({ foundation, settings, host, features, authenticator, closing }: Parts): Route[] {
   const { publicUrl, behindProxy } = settings;
   const { repositories, platform } = host.runtimes;

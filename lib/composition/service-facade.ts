@@ -186,7 +186,7 @@ export function createFacade(host: ServiceInstance): Service<string | null> {
     },
     async close() {
       const forgotten = calls.atEnd();
-      // What was never used may only be the consequence of a call that nobody awaited.
+      // If a call was not awaited, that error comes first: it may be why something was never used.
       await host.close().catch((error) => {
         throw forgotten ?? error;
       });

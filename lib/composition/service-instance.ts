@@ -80,7 +80,7 @@ export function createServiceInstance(settings: Settings, runtimes: Runtimes, pa
     if (shutdown) throw new Error("the service is closed; make a new one");
     return current();
   };
-  /** Taken between two transactions, so nothing in it is half done, and running work need not finish first. */
+  /** Takes a snapshot between two transactions, so that no change is half done. Running work need not finish first. */
   const take = async () => {
     const images = imagesOf(openState());
     return images.between(() => snapshotOf(openState(), imagesOf(openState())));

@@ -29,7 +29,7 @@ export async function shutDown(
     await features.modelDrivers.close();
     const servers = listening.map((server) => server.close());
     const ended = Promise.all([...servers, running.ended(), features.apps.close(runtimes.close()), loop.stop()]);
-    // The timer keeps the process alive: it could exit here, before the rest of the shutdown.
+    // `hold` keeps the process alive: otherwise it could exit here, before the rest of the shutdown.
     await within("10s", ended, undefined, { hold: true });
     const warnOfUnused = async () => {
       const { scenarios } = features;

@@ -14,7 +14,7 @@ interface Ports {
   /** Why the store cannot be written; undefined if it can. */
   readonly obstacle: () => string | undefined;
   readonly metrics: (organization_id?: string) => Promise<string>;
-  /** Behind a proxy every request has the proxy's address, often loopback, so metrics need a key then. */
+  /** Behind a proxy, every request has the proxy's address, often loopback. Then metrics need a key. */
   readonly behindProxy: boolean;
   readonly metricsKey: string | undefined;
 }
@@ -63,8 +63,8 @@ export function healthRoutes({ authenticator, readable, obstacle, metrics, behin
 }
 
 /**
- * Clients on this machine without a key, and the operator's key, see the metrics of the whole service. Owners and admins
- * see those of their organization. A key that is sent decides, on this machine too.
+ * Clients on this machine without a key, and the operator's key, see the metrics of the whole service. Owners and
+ * admins see those of their organization. If a key is sent, it decides, even on this machine.
  */
 const metricsAccess =
   ({ byKey }: Pick<Authenticator, "byKey">, behindProxy: boolean, metricsKey: string | undefined): Access =>

@@ -119,10 +119,7 @@ function countIn(counts: Counts, change: Change): void {
   else if (change.kind === "generation") add(counts.generations, change.status);
 }
 
-/**
- * Metrics about the work of the service, or of one organization. Waiting work is counted in the table, through an
- * index.
- */
+/** Metrics about the work of the service, or of one organization. Counts waiting work through an index. */
 async function ofWork(counts: Counts, read: Ports, organization_id?: string): Promise<Family[]> {
   const [deliveries, deployments, generations] = await Promise.all([
     read.deliveries(organization_id),

@@ -31,7 +31,7 @@ export function tlsRoute({ hasHost, publicUrl }: Ports): Route {
     async answer({ query, id: request_id }) {
       const [domain = "", ...others] = query().getAll("domain");
       const host = domain.toLowerCase().replace(/\.$/, "");
-      // Which of several a proxy means is unknown.
+      // With several hosts in a request, it is unknown which one the proxy means.
       if (others.length > 0 || host.length > maxLength || (host !== ownHost && !(await hasHost(host))))
         throw new Problem("not_found", "no environment has this host");
       const headers = { "cache-control": "no-store", "content-type": "text/plain; charset=utf-8" };

@@ -17,13 +17,13 @@ const ref = v.pipe(
   v.check((name) => name.isWellFormed(), "must not contain lone surrogates"),
 );
 const pushed = { ref, after: commit };
-/** A push with more files counts as one that may have changed anything. */
+/** A push with more files counts as a change of all files. */
 const maxFiles = 10_000;
 const files = v.pipe(
   v.nullable(listOf(v.string(), maxFiles)),
   v.transform((list) => list ?? []),
 );
-/** A push that only adds to its branch, with all of its commits and the files of each. */
+/** A push that only adds commits to its branch, with the files of each commit. */
 const addition = v.object({
   before: commit,
   created: v.optional(v.literal(false)),
@@ -36,7 +36,7 @@ const addition = v.object({
   ),
 });
 
-/** The number of files in a payload, which is not checked yet. */
+/** The number of files in an unchecked payload. */
 function filesIn(body: unknown): number {
   const lists = (one: unknown): unknown[] => Object.values(one ?? {}).filter(Array.isArray);
   const { commits } = body as { readonly commits?: unknown };

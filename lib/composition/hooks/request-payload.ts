@@ -90,7 +90,7 @@ function mergeOf({ project, object_attributes }: v.InferOutput<typeof ofMerge>):
   return { ...at, ...sourceOf(repo, source?.path_with_namespace), branch: source_branch, commit: last_commit.id };
 }
 
-/** A request without the name of its repository counts as one from a fork. */
+/** A pull request without the name of its source repository counts as coming from a fork. */
 const sourceOf = (repo: string, source: string | undefined) => ({
   source: source ?? null,
   isFork: source === undefined || foldCase(source) !== foldCase(repo),
