@@ -95,7 +95,7 @@ export const deployments = group({
   }),
   buildTimeout: option(duration, { default: "15m", help: "The time limit of a build, from the start of the fetch." }),
   buildMemory: option(byteSize, { default: "2GiB", help: "The memory limit of all processes of a build together." }),
-  // Next.js with yarn 1, which fetches the packages of all platforms, writes 2.5 GiB.
+  // Enough for Next.js with yarn 1, which fetches the packages of all platforms.
   buildDisk: option(byteSize, { default: "3GiB", help: "How much a build may write to the disk." }),
   buildDisks: option(path, {
     help: "A folder in which root has mounted file systems, at least as many as `deployments.concurrency`; each build of `process` writes only to one of them. It is for a service that does not run as root: without it, files that a build has deleted but keeps open do not count. A service that runs as root makes its own file systems.",

@@ -38,7 +38,7 @@ export function plainUrl(text: string): URL | undefined {
   return url?.search === "" && url.hash === "" ? url : undefined;
 }
 
-/** An object with some functions. `names` is what the rule says: `delay, submit and poll`. */
+/** An object with some functions. `names` lists them for the rule: `delay, submit and poll`. */
 export const withFunctions = <T>(names: string) =>
   v.custom<T>(
     (value) => names.split(/, | and /).every((name) => typeof Object(value)[name] === "function"),

@@ -29,7 +29,7 @@ export const basePathOf = v.pipe(
   v.check((text) => !ownPaths.test(text), "must not begin with a path of the service, such as /v1"),
 );
 const corsRule = "must be a whole origin such as https://app.example.com or capacitor://localhost, or * alone for all";
-/** Apps send origins of schemes of their own, which `URL` takes for opaque: `capacitor://localhost`, `tauri://localhost`. */
+/** Mobile and desktop apps have their own schemes, such as `capacitor:` and `tauri:`, which `URL` treats as opaque. */
 const isAppOrigin = (text: string) => /^(?!https?:|file:)[a-z][a-z\d+.-]*:\/\/[\w.-]+(:\d+)?$/i.test(text);
 const corsOrigin = v.pipe(
   v.string(corsRule),
