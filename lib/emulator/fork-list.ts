@@ -31,7 +31,7 @@ interface Forked {
   close(): Promise<void>;
 }
 
-/** Each is a whole service in memory. */
+/** Few, because each is a whole service in memory. */
 const maxForks = 10;
 
 const tooMany = () =>

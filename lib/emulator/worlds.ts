@@ -27,7 +27,7 @@ interface World {
 
 export type Worlds = ReturnType<typeof createWorlds>;
 
-/** Each is a whole service in memory. */
+/** Limited, because each is a whole service in memory. */
 const maxWorlds = 1_000;
 const idleFor_ms = milliseconds("1h");
 

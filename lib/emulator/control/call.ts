@@ -19,7 +19,7 @@ export interface ControlCall<Ports> {
   readonly id: string | undefined;
   /** Its effect in one sentence, without a full stop. */
   readonly summary: string;
-  /** What else its help says, in whole sentences. */
+  /** More about it for its help, in whole sentences. */
   readonly description: string;
   /** A valid body, shown in the help of the command. */
   readonly example: Readonly<Record<string, unknown>>;

@@ -44,7 +44,7 @@ const asMember = shown(member);
 const asDeployment = shown(deployment);
 const asGeneration = shown(generation);
 
-/** Each order of the deliveries is tried in a fork of its own; five deliveries have 120 orders. */
+/** Each order of the deliveries is tried in its own fork; five deliveries have 120 orders. */
 const maxOrdered = 5;
 const ordered = record({
   deliveries: v.pipe(listOf(text(), maxOrdered), v.minLength(2, "must have at least 2")),

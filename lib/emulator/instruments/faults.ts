@@ -113,7 +113,7 @@ const view = ({ seen: _, number: __, ...fault }: CountedFault): StoredFault => f
 const codeFor = (status: number): string =>
   Object.entries(problems).find(([, problem]) => problem.status === status)?.[0] ?? "fault";
 
-/** The headers that the API sends with such a status. */
+/** The headers that the API sends with these statuses. */
 const usualHeaders: Readonly<Record<number, Readonly<Record<string, string>>>> = {
   401: { "www-authenticate": "Bearer" },
   429: { "retry-after": "1" },
@@ -147,10 +147,10 @@ export function createFaults({ clock, closing }: { clock: Clock; closing: AbortS
   let faults: readonly CountedFault[] = [];
   /** The number of faults ever added, so that no identifier repeats. */
   let added = 0;
-  /** How many of them a snapshot brought along. */
+  /** How many of them came with a snapshot. */
   let inherited = 0;
 
-  /** Ends with whichever clock gets there first: clients time out by the machine's, testers advance the service's. */
+  /** Ends as soon as either clock has passed `ms`: clients time out by the machine's, testers advance the service's. */
   const pause = (ms: number) => (signal: AbortSignal) =>
     new Promise<void>((resolve) => {
       const undo: (() => void)[] = [];

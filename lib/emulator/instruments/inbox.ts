@@ -80,7 +80,7 @@ export function createInbox({ network, transport, now, log, sinks, trustNetwork:
   let caught: Caught[] = [];
   let scripts = new Map<string, readonly InboxAnswer[]>();
   let forwards = new Map<string, string>();
-  /** The scripts that a snapshot brought along. */
+  /** The inboxes whose script came with a snapshot. */
   const inherited = new Set<string>();
   /** Hosts that were already logged. */
   const named = new Set<string>();

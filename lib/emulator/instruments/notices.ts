@@ -3,7 +3,7 @@ type Notice = "journal" | "instruments";
 
 export type Notices = ReturnType<typeof createNotices>;
 
-/** Notifies open dashboards of such a change. The change feed covers records. */
+/** Notifies open dashboards of changes that no record shows. The change feed covers records. */
 export function createNotices() {
   const listeners = new Set<(notice: Notice) => void>();
   return {
