@@ -4,7 +4,7 @@ import { type Client, clientOver } from "./client/typed-client.ts";
 export type * from "./client/answers.ts";
 export type * from "./client/generated/inputs.ts";
 export type * from "./client/generated/records.ts";
-/** The typed client of svc-server. It needs only fetch, and runs in browsers and in Node. */
+/** The typed client of svc-server. It needs only `fetch`, and runs in browsers and in Node. */
 export { type BrokenRule, ClientProblem, type ErrorCode } from "./client/problem.ts";
 export type { CallOptions, ClientOptions } from "./client/send.ts";
 export { verifySignatureAsync } from "./client/signature.ts";

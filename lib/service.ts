@@ -23,7 +23,7 @@ import { underRules } from "./kernel/validation.ts";
 import { asDatabaseError } from "./store/database-error.ts";
 import { describeDatabase, withoutPassword } from "./store/database-url.ts";
 
-/** The options with which a start always has a key to show: a new database without a seed, or the option `key`. */
+/** The options with which there is always a key to show: a new database without a seed, or the option `key`. */
 export type WithKey =
   | { readonly database?: ":memory:" | undefined; readonly seed?: undefined }
   | { readonly key: string };
@@ -50,7 +50,7 @@ interface Begun {
 
 /**
  * Like `createService`, but also returns warnings for the operator: `notes` first, then those about the database. The
- * log gets them too. h3 is not loaded, so the first `service.fetch` begins later.
+ * log gets them too. Does not load h3, so the first `service.fetch` takes longer.
  */
 export async function beginService(options: Options, notes: readonly string[] = []): Promise<Begun> {
   const settings = parseOptions(options);
@@ -113,7 +113,7 @@ export async function beginService(options: Options, notes: readonly string[] = 
   }
 }
 
-/** Whether something here, or on another server, really runs apps, or did so on this database. */
+/** Whether this server or another one really runs apps, or has done so on this database. */
 const needsPlatform = async (settings: Settings, { opened, store }: Foundation): Promise<boolean> =>
   runsForReal(settings) ||
   settings.deployments.driver?.runtime !== undefined ||
@@ -128,7 +128,7 @@ const stoppedApps = ({ deployments }: Settings) =>
       ]
     : [];
 
-/** Warns at every start of the addresses that the operator has opened. */
+/** Warns at every start of protections that the operator has turned off. */
 function warnOfOpenings({ outbound: { allow }, trustNetwork: { names }, deployments }: Settings, log: Log): void {
   if (allow.length > 0)
     log.warn("outbound requests may reach addresses that are not public", { allow: allow.join(", ") });
