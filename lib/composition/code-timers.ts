@@ -6,7 +6,7 @@ import { runsTimers, timersInForce, watchTimers } from "../kernel/timer-watch.ts
 /** The timers of the code under test. They move with the clock of the service. */
 export interface CodeTimers {
   next(): number | undefined;
-  /** Shows the clock's time to the code, without running what is due at it. */
+  /** Shows the clock's time to the code, without running the timers that are due. */
   show(): Promise<void>;
   /** Runs the timers that are due, in the order in which they were set. */
   run(): Promise<void>;

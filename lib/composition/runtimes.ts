@@ -45,7 +45,7 @@ export function createRuntimes(settings: Settings, platform: Platform | undefine
   const { deployments, apps, behindProxy } = settings;
   const passwords = createPasswordHashes();
   const proxy = platform?.createProxy({ behindProxy, passwords });
-  // With a database file, the apps' folder lies beside it.
+  // Without the option, the folder lies beside the database file, whose lock covers it.
   const folder = apps.folder !== undefined && runsForReal(settings) ? takeAppsFolder(apps.folder) : undefined;
   const real =
     deployments.driver === undefined && runsForReal(settings) ? platform?.createRealDriver(settings) : undefined;

@@ -144,7 +144,7 @@ export function createServiceInstance(settings: Settings, runtimes: Runtimes, pa
   };
   const deliverInEveryOrder: ServiceInstance["deliverInEveryOrder"] = ({ deliveries, muted }) =>
     attemptsInEveryOrder(async () => {
-      // The fork's clock stands still, so it sends only these deliveries.
+      // The fork's clock is frozen, so it sends only these deliveries.
       const forked = await fork({ muted, isFrozen: true });
       const { features, journal } = forked.state.wiring;
       return { deliver: features.outbox.deliver, journal, close: forked.close };

@@ -25,7 +25,7 @@ export async function shutDown(
   features.outbox.stop();
   features.execution.stop();
   try {
-    // Image generation stops at once: starting again costs nothing.
+    // Generation on this machine stops at once: starting it again costs nothing.
     await features.modelDrivers.close();
     const servers = listening.map((server) => server.close());
     const ended = Promise.all([...servers, running.ended(), features.apps.close(runtimes.close()), loop.stop()]);

@@ -39,7 +39,7 @@ export interface StateTools<Fork> {
    */
   readonly fork: (options?: ForkOptions & { timers?: FakeTimers }) => Promise<Fork>;
   /**
-   * The state changes, events and attempts that would happen until then. A muted fork computes them, so the service
+   * The state changes, events and attempts that would happen up to a time. A muted fork computes them, so the service
    * stays unchanged and sends nothing. Takes `{ by: "2h" }`, or `{ to }` with an instant, `"next"` or `"idle"`. Works
    * with any clock (`dev`).
    */

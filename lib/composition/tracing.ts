@@ -137,7 +137,7 @@ const tracedJob = (job: Job, tracer: Tracer): Job => ({
   },
 });
 
-/** Only the host: a receiver's path may be secret. */
+/** Names only the host, because a receiver's path may be secret. */
 const serverOf = (text: string): Attributes => {
   const { hostname, port } = parseUrl(text) ?? {};
   return { "http.request.method": "POST", "server.address": hostname, "server.port": port ? Number(port) : undefined };
@@ -179,7 +179,7 @@ export function tracedOutbound(outbound: Outbound, tracer: MaybeTracer): Outboun
   });
 }
 
-/** A span for each build and each rollout. Added when it has ended, because it spans many jobs and maybe a restart. */
+/** A span for each build and each rollout, added at its end: it spans many jobs, and perhaps a restart. */
 export function tracedDriver(driver: DeploymentDriver, tracer: MaybeTracer): DeploymentDriver {
   if (!tracer) return driver;
   return replaced(driver, {

@@ -9,7 +9,7 @@ interface Unused {
   readonly answers: readonly UnusedAnswers[];
 }
 
-/** Throws if a strict service has set something up that never happened, or if a sink threw an error. */
+/** Throws if a strict service has scenarios, faults or answers that were never used, or if a sink threw an error. */
 export function rejectUnused({ scenarios, faults, answers }: Unused, errors: readonly SinkError[]): void {
   const mistakes = [
     ...errors.map(describeSinkError),

@@ -5,7 +5,7 @@ import type { Journal, JournalEntry } from "./instruments/journal.ts";
 /** The end of a preview: after a duration, at an instant, at the next due work, or when no work is waiting. */
 export type PreviewTarget = { readonly by: number } | { readonly to: number } | "next" | "idle";
 
-/** The events and changes that would happen until then. */
+/** The events and changes that would happen up to the target. */
 export interface Preview extends Advanced {
   /** The time at the start of the preview. */
   readonly from: string;

@@ -28,7 +28,7 @@ interface Inherited {
   count(): number;
 }
 
-/** Each snapshot holds a whole database, so the oldest are dropped. */
+/** Beyond this number, the oldest are dropped: each holds a whole database. */
 const maxSnapshots = 100;
 
 export type SnapshotList = ReturnType<typeof createSnapshotList>;

@@ -49,7 +49,7 @@ export function createApp(ports: Ports) {
   return {
     async fetch(request: Request): Promise<Response> {
       const response = await untilAborted(request.signal, async () => routesOf(h3 ?? (await loadH3())).fetch(request));
-      // Yield only now, so that a request sent before close() also begins before it.
+      // Yields only here: a request that was sent before close() must also begin before it.
       await pace();
       return response;
     },

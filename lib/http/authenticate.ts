@@ -92,7 +92,7 @@ export function createAuthenticator(ports: {
   identify: Identify;
   watchKey: WatchKey;
   windows: RateLimits;
-  /** Requests per window for a key with this limit of its own; null stands for the default. */
+  /** Requests per window for a key: `own` is its own limit, or null for the default. */
   keyLimit: (own: number | null) => number;
   /** Option `addressRateLimit`: requests per window from one address without a valid key. */
   addressRateLimit: number;

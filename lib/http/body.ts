@@ -4,7 +4,7 @@ import { maxLevels } from "../kernel/limits.ts";
 import { TextDecoder } from "../kernel/node/web.ts";
 import type { RequestContext } from "./request-context.ts";
 
-/** In bytes. A larger body takes a turn. */
+/** In bytes. The work on a larger body waits for the turn of its client. */
 export const largeBody = 4096;
 
 /** Reads a body of at most `limit` bytes; empty if none was sent. Rejects with 415 for other types, then with 413. */

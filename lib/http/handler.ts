@@ -48,7 +48,7 @@ export function createRunningRequests() {
   };
 }
 
-/** Checks 421 first, then 401 or 429, then what the route requires. The handler never rejects. */
+/** Checks in this order: 421, 503 during a shutdown, 401 or 429, then the rules of the route. Never rejects. */
 export function createHandler({ authenticator, writer, log, closing, checkHost }: Ports): Handler {
   const problemOf = (error: unknown, { id: request_id, method, path }: RequestContext): Problem => {
     if (error instanceof Problem) {

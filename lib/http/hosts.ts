@@ -8,7 +8,7 @@ const loopback = /^(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])$/;
 /** The name in a `Host` header or URL: in lower case, without the port. */
 const hostname = (host: string): string => host.toLowerCase().replace(/:\d*$/, "").replace(/\.$/, "");
 
-/** Adds brackets to an IPv6 address, as in a `Host` header. */
+/** A host as `hostname` returns it: without a port, and an IPv6 address in brackets. */
 const bracketed = (host: string): string =>
   /^[^[\]]*:[^[\]]*:/.test(host) ? `[${host.toLowerCase()}]` : hostname(host);
 

@@ -59,7 +59,7 @@ interface Ports {
   readonly store: Store;
   readonly clock: Clock;
   readonly dirty: () => void;
-  /** Given if several processes count in the same rows. */
+  /** Set if several processes count in the same rows. */
   readonly counters?: Connection | undefined;
 }
 

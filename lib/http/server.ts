@@ -115,8 +115,8 @@ const mayLast = Symbol("its body may last");
 type Marked = Duplex & { [mayLast]?: boolean };
 
 /**
- * Exempts a request, such as the push of a large repository, from the timeout. The code that reads its body must end it
- * if no more data comes. Node has no timeout per request, but reports each late request only once.
+ * Exempts a request, such as the push of a large repository, from the timeout. The code that reads its body must end
+ * the request if no more data comes. Node has no timeout per request, but reports each late request only once.
  */
 export function allowLongBody({ socket }: IncomingMessage): void {
   (socket as Marked)[mayLast] = true;

@@ -64,7 +64,7 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false, c
     if (stopped || clock.mode === "manual" || at >= armedFor) return;
     clearTimeout(timer);
     armedFor = at;
-    // Reset before the pump: if a pump is already running, it would leave a past time behind.
+    // Reset before the pump: a pump that is already running would leave a past time here.
     const fire = () => {
       armedFor = Number.POSITIVE_INFINITY;
       pump();

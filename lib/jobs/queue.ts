@@ -13,7 +13,7 @@ interface Ports {
   readonly ids: Ids;
   /** Called with the due time of each job, once its transaction is durable. */
   readonly wake: (at: number) => void;
-  /** Called when a job was added that another process may have to run. */
+  /** Called when an added job may be for another process. */
   readonly wakeOthers?: (tx: Tx) => void;
 }
 

@@ -153,7 +153,7 @@ const claimed = ({ unlocked }: Queries, db: QueryBuilder, p: Lease, claimable: R
     .where("id", "in", (eb) => eb.selectFrom("due").select("id"))
     .returningAll();
 
-/** For several processes on the same rows. Some jobs belong to one runtime: `@` and its id end their kind. */
+/** For several processes on the same rows. The kind of a job for one runtime ends in `@` and the runtime's id. */
 function ofRuntimes(query: Queries) {
   /** `own` matches the kinds that belong to this process's runtime. */
   const runnable = (own: string) => sql<boolean>`state = 'waiting' and (kind like ${own} or kind not like '%@%')`;

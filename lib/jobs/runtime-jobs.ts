@@ -21,7 +21,7 @@ type Lease = Parameters<ReturnType<Rows>["claim"]>[0];
 /** Greater than every instant. */
 export const always = "~";
 
-/** All jobs, or among several processes those of no runtime and of its `own` (`patternOf`). */
+/** The jobs that this process may run: all, or with `own` (`patternOf`) those of its runtime and those of none. */
 export function claimableJobs(rows: Rows, own: string | undefined) {
   return {
     next: () => (own === undefined ? rows().next({}) : rows().nextOf({ own })),

@@ -10,7 +10,7 @@ const behind = (error: unknown): readonly unknown[] => {
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** The text, and what the causes of an error add: `TypeError: fetch failed: connect ECONNREFUSED 127.0.0.1:3000`. */
+/** The text, with the messages of an error's causes: `TypeError: fetch failed: connect ECONNREFUSED 127.0.0.1:3000`. */
 export function withCauses(text: string, error: unknown): string {
   let all = text;
   let causes = behind(error);

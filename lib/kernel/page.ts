@@ -72,7 +72,7 @@ const defaultSize = 20;
 
 interface LongOptions<R> {
   readonly key?: keyof R & string;
-  /** Whether a page without `per_page` has 20 items. Default: it has them all. */
+  /** Whether a page without `per_page` has 20 items. Default: all items. */
   readonly isPaged?: boolean;
   readonly first?: number;
   /** Whether the last items are never removed: then a cursor beyond the end is from before a reset or restore. */
@@ -114,7 +114,7 @@ export function paginateLong<F extends object, R extends object | JsonText>(
     return async (size = first): Promise<Batch<R>> => {
       const per_page = Math.min(size, wanted - count);
       const rows = await source.rows(filters, { after, page, per_page });
-      // Not after the first batch: a list that is deleted while it is read just ends.
+      // Only for the first batch: if a list is deleted while it is read, it ends.
       if (options.keepsLast && rows.length === 0 && count === 0 && after !== undefined) throw unknownCursor();
       const items = rows.slice(0, weigh ? lightest(rows, per_page, weigh) : per_page);
       const hasMore = rows.length > items.length;

@@ -50,7 +50,7 @@ function plain(schema: SchemaParts): Writer {
 
 /** A record that is a string is already JSON, from a column or the database. */
 function object(entries: Record<string, Schema>): Writer {
-  // Made at the first record, because a service uses few of its operations.
+  // Computed at the first record, because a service uses few of its operations.
   const fieldsOf = () =>
     Object.entries(entries).map(([name, of]) => ({
       name,

@@ -77,7 +77,7 @@ export function createTimerList(now: () => number) {
         isHolding = false;
       }
     },
-    /** Runs the deferred timers that were not cleared since, one in a tick. */
+    /** Runs the deferred timers that were not cleared since, one per tick. */
     async runHeld() {
       if (held.length === 0) postpone();
       // If one throws, the others run at the next move.

@@ -23,7 +23,7 @@ export interface Span {
 export interface Tracer {
   /** Runs work within a new span. The span ends with the work, and fails if the work throws. */
   span<T>(name: string, options: SpanOptions, work: (span: Span) => Promise<T>): Promise<T>;
-  /** Adds a span that began so many milliseconds ago and ends now, below the current one. */
+  /** Adds a span that lasted `lasted_ms` and ends now, below the current one. */
   past(name: string, attributes: Attributes, lasted_ms: number, failure?: string): void;
   readonly current: Span | undefined;
   /** Runs work outside every span. */

@@ -5,8 +5,8 @@ export interface Tx {
   /** Sends a message to the service's other processes right after the commit. Does nothing without other processes. */
   tell(message: string): void;
   /**
-   * On PostgreSQL: what the transactions of an organization that one commit makes durable share, by name. They run one
-   * after the other, with no other transaction of the organization between them. Undefined outside such a group.
+   * On PostgreSQL, transactions of an organization that share a commit also share these values, by name. They run one
+   * after the other, and no other transaction of the organization runs between them. Undefined outside such a group.
    */
   readonly shared?: Map<string, Promise<unknown>> | undefined;
   /** The organization's last event before those of this group. Undefined in a single process. */
@@ -21,13 +21,13 @@ export interface Tx {
  * - An organization, whose records the transaction changes: transactions of one organization run one after the other,
  *   and concurrently with those of others.
  * - `"rows"`: only the rows that its statements lock. It runs concurrently with all others and announces no events.
- *   Rows that one statement read may have changed by the next. For claims, leases, settled jobs, counters and pruning.
+ *   Between two of its statements, the rows may change. For claims, leases, settled jobs, counters and pruning.
  * - `"all"`: excludes all others except `"rows"`. A long one blocks every organization, so `lib/README.md` lists all of
  *   them.
  */
 export type TransactionScope = OrganizationScope | "rows" | "all";
 
-/** Starts reads of a transaction, which on PostgreSQL leave together with the locks. It must write nothing. */
+/** Starts reads of a transaction, which PostgreSQL gets together with the locks. It must write nothing. */
 export type Prefetch = (tx: Tx) => readonly unknown[];
 
 export interface OrganizationScope {

@@ -41,7 +41,7 @@ export function assetsInDatabase(store: Store): Assets {
     return Buffer.concat(parts);
   };
   return {
-    // Only one job at a time writes a given file.
+    // Safe, because only one job at a time writes a given file.
     store: (name, bytes) =>
       store.transaction("rows", async (tx) => {
         await rows(tx).remove({ name });

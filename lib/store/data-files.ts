@@ -30,7 +30,7 @@ export const dataFolderFor = (database: string, appsFolder: string) =>
 const magic = Buffer.from("SQLite format 3\0", "latin1");
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 
-/** A name in a folder as bytes, each one character here: apps choose names that are not UTF-8. */
+/** A file name with one character for each byte, because apps choose names that are not UTF-8. */
 type Name = string;
 const bytewise = "latin1";
 const shownAs = (path: Name) => Buffer.from(path, bytewise).toString();

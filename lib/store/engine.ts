@@ -23,7 +23,7 @@ export interface StatementUse {
   readonly isShared?: boolean;
   /** Whether it may change rows that the transactions of a group share. */
   readonly changesShared?: boolean;
-  /** For an insert of one row: the SQL text that inserts several. */
+  /** For an insert of one row: returns the SQL that inserts this many rows. */
   readonly ofRows?: ((rows: number) => string) | undefined;
 }
 
@@ -94,8 +94,8 @@ export interface Engine {
    * Runs `work` isolated from the other transactions of its organization, or from all. When the promise resolves, its
    * writes are durable; if `work` throws, they are rolled back. `work` may await only the store. It may run again after
    * a rollback, so it must have no effects besides its rows. A transaction of `"all"` waits for all earlier ones of
-   * this process, and later ones wait for it, except those of `"rows"` on PostgreSQL.
-   * `prefetch` runs when the locks have been asked for.
+   * this process, and later ones wait for it, except those of `"rows"` on PostgreSQL. `prefetch` runs after the locks
+   * are requested, and does not wait for them.
    */
   transaction<T>(scope: EngineScope, work: (connection: Connection) => Promise<T>, prefetch?: SendReads): Promise<T>;
   /**

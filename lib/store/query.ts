@@ -48,7 +48,7 @@ function writtenTable({ query }: CompiledQuery): string | undefined {
   return table && TableNode.is(table) ? table.table.identifier.name : undefined;
 }
 
-/** What a query does to rows. */
+/** How a query uses rows. */
 export function useOf(compiled: CompiledQuery): StatementUse {
   const { query } = compiled;
   // Only `locked` and `unlocked` add to the end of a select.

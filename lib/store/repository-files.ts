@@ -11,8 +11,8 @@ export const repositoryFolderFor = (database: string, appsFolder: string) =>
   isPostgres(database) ? join(appsFolder, "repositories") : repositoryFolderOf(database);
 
 /**
- * What is unfinished in a folder of `organization/owner/repository/…`: git is still writing it, or a killed push left it
- * behind. Owners and branches may have names like these.
+ * Matches unfinished files in a folder of `organization/owner/repository/…`: git is still writing them, or a killed
+ * push left them behind. Owners and branches may have names like these.
  */
 function unfinishedIn(place: string): RegExp | undefined {
   const [, owner, repository, inside] = place.split("/");

@@ -5,8 +5,8 @@ import type { Queries } from "./query.ts";
 import type { Store } from "./store.ts";
 
 /**
- * Each table with an upper bound of its generated ids. `job_a`: unique jobs have lower-case names, which sort after
- * every generated id. `int_~`: integrations and webhooks share a table.
+ * Each table, with an upper bound of its generated ids. `job_a`: unique jobs have lower-case names, which sort after
+ * all generated ids. `int_~`: integrations and webhooks share a table.
  */
 const upperBounds = [
   ...(["organizations", "users", "api_keys", "invitations", "projects", "deployments", "generations"] as const).map(

@@ -95,7 +95,7 @@ function ofProcess(mode: string): Family[] {
   ];
 }
 
-/** Counters start at 0: a collector cannot see the growth of one that appears later. */
+/** Counters start at 0: a collector does not see the growth of a counter that appears later. */
 const zeros = (names: readonly string[]): Record<string, number> => Object.fromEntries(names.map((name) => [name, 0]));
 
 /** Counters since the start of the process: of the whole service, or of one organization. */

@@ -10,7 +10,7 @@ const issuer = checkedText((text) => {
   return protocol === "https:" || isLoopbackName(hostname);
 }, "must be the https URL of an issuer, such as https://login.example.com/realms/acme; http is for issuers on this machine");
 
-/** Only an owner can make an owner. */
+/** The roles of users that a sign-in creates. Only an owner can make an owner. */
 const created = roles.filter((role) => role !== "owner");
 
 const oidc = v.strictObject({

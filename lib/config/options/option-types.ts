@@ -61,7 +61,7 @@ export const byteSize = parsedText((text) => {
 export type OptionHelp = {
   /** Its meaning, in one or two sentences. */
   readonly help: string;
-  /** A value as code, for options without a default or with one that explains little. Editors show it. */
+  /** A value as code, for options without a default, or whose default explains little. Editors show it. */
   readonly example?: string;
   /** The command-line flag that sets it, without the dashes. */
   readonly flag?: string;

@@ -22,7 +22,7 @@ interface Ports {
   readonly outbox: Pick<Outbox, "hasSubscriber">;
 }
 
-/** `milliseconds` later refuses a text that is not a duration. */
+/** Any `timeout` passes here: `milliseconds` checks it. */
 const waitOptions = record({
   endpoint: v.optional(v.string("must be a string")),
   timeout: v.optional(v.unknown(), "5s"),

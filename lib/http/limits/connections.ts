@@ -18,7 +18,7 @@ const shareOfProxy = 0.75;
 /** How many requests may wait behind an earlier one of their connection, and how many at a port. They use memory. */
 const maxPipelined = { ofConnection: 256, ofPort: 16_384 };
 
-/** The most streams and waiting requests of an organization. Half of what others leave of the port may be less. */
+/** The most streams and waiting requests of an organization, and never more than half of what others leave free. */
 const maxHeld = 4_000;
 
 /** A listening port with its limits. */

@@ -19,14 +19,14 @@ const turn_ms = 20;
 const characters = 1_000;
 /** After this many entries in a tick, the next request of a budget waits for the next tick. */
 const maxInTick = 400;
-/** Beyond this number of budgets, those that are not ahead of the time are forgotten. */
+/** Beyond this number of budgets, those that have used nothing in advance are forgotten. */
 const maxKnown = 10_000;
 
 export type FairShares = ReturnType<typeof createFairShares>;
 
 /** Shares the time of a service among its clients: what each has used of its budget, and who is next. */
 export function createFairShares() {
-  /** For each budget a time, in tenths of a millisecond: it lies ahead of now by one for each entry used in advance. */
+  /** For each budget, the time up to which it is used, in tenths of a millisecond. Each entry adds one. */
   const used = new Map<string, number>();
   /** What each budget used in this tick. */
   const usedNow = new Map<string, number>();
@@ -45,7 +45,7 @@ export function createFairShares() {
     const late = from - ahead - now();
     if (late < 0) return undefined;
     const turns = Math.max(1, Math.ceil((late + entries) / perMillisecond / turn_ms));
-    // In a test, nothing else may keep the process alive.
+    // `hold`, because in a test nothing else keeps the process alive.
     return new Promise((resolve) => systemTimer(turns * turn_ms, resolve, { hold: true }));
   }
 
@@ -59,7 +59,7 @@ export function createFairShares() {
     if (used.size > maxKnown) for (const [one, until] of used) if (until <= now()) used.delete(one);
   }
 
-  /** Runs work in order, when the budget has time, and one in a tick: hundreds of lists would block the process. */
+  /** Runs work in order, when the budget has time, and one per tick: hundreds of lists would block the process. */
   const inTurn = <T>(budget: string, run: () => T | Promise<T>): Promise<T> =>
     inLine(budget, async () => {
       // One wait covers all that was used before it began.

@@ -36,7 +36,7 @@ export const isStream = <T>(body: T): body is Extract<T, ReadableStream> =>
 type FetchClasses = Pick<typeof globalThis, "Headers" | "Request" | "Response">;
 let loaded: FetchClasses | undefined;
 
-/** Loaded when they are first read, and kept, so that a test that replaces the globals changes nothing. */
+/** Loaded at the first call and kept, so that a test which replaces the globals later changes nothing. */
 export function fetchClasses(): FetchClasses {
   if (loaded) return loaded;
   const { Headers, Request, Response } = nodeGlobals;

@@ -18,7 +18,7 @@ function distance(a: string, b: string): number {
   return row[b.length] ?? 0;
 }
 
-/** At least half of the letters must match, and names of one or two letters never count as similar. */
+/** The most similar name: up to half of its letters may differ, fewer in long names. Skips names of two letters. */
 export function nearestName(wrong: string, names: readonly string[]): string | undefined {
   const [best] = names
     .filter((name) => name.length > 2)

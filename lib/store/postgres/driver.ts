@@ -153,7 +153,7 @@ const maxNamed = 512;
 
 export type Statements = ReturnType<typeof createStatements>;
 
-/** The statements of an engine. Each has one name, the same on all connections. */
+/** The statements of an engine. The first `maxNamed` have names, which are the same on all connections. */
 export function createStatements() {
   const names = new Map<string, string | undefined>();
   return {

@@ -52,7 +52,7 @@ export function createPool({ Client }: Driver, config: SessionConfig, max: numbe
       const sent = slot.client ? slot.client.query(query) : slot.opening.then((client) => client.query(query));
       return sent
         .catch((error) => {
-          // The end of the connection arrives after its reason. Until then, a repeated read would choose it again.
+          // `pg` reports the end of a connection after this error. Until then, a repeated read would choose it again.
           if (isEnded(error)) slot.drop();
           throw error;
         })

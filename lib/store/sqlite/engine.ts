@@ -20,7 +20,7 @@ interface Link {
   reopened: number;
 }
 
-/** What the engine of a file needs besides its connection. */
+/** The file behind an engine. */
 export interface DatabaseFile {
   readonly path: string;
   readonly reserve: Reserve;
@@ -28,7 +28,7 @@ export interface DatabaseFile {
   readonly usedReserve: boolean;
   /** Reopens the file. Throws if it cannot be used. */
   readonly open: () => Database;
-  /** Called when the file is closed for good. */
+  /** Called when the file is closed and will not be reopened. */
   readonly closed: () => Promise<unknown>;
 }
 

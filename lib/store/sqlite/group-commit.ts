@@ -70,7 +70,7 @@ export function createGroupCommit(
   const endSnapshot = () => {
     if (!snapshotOpen) return;
     snapshotOpen = false;
-    // Nothing was written. COMMIT would throw after a read of a damaged page, and end the process.
+    // A rollback, because nothing was written: after a read of a damaged page, COMMIT would throw and end the process.
     if (database.open && database.inTransaction) control.rollback.run();
   };
 

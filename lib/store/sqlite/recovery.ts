@@ -9,7 +9,7 @@ interface Ports {
   readonly path: string;
   readonly reserve: Reserve;
   readonly usedReserve: boolean;
-  /** Closes the file, reopens it and checks it. Rejects if it cannot be used. */
+  /** Opens the file anew, closes the old connection, and checks the tables. Rejects if the file cannot be used. */
   readonly reopen: () => Promise<void>;
   /** Makes a test write. Rejects if it fails. */
   readonly tryWriting: () => Promise<void>;
