@@ -33,7 +33,7 @@ afterEach?.(async () => {
 });
 afterAll?.(() => cleanUp("file"));
 
-/** How to register clean-up with this runner. Throws without a context and global hooks. Vitest's is a function. */
+/** How to register clean-up with this runner. Throws without context and hooks. Vitest's context is a function. */
 function registrarOf(t: Test): (cleanUp: CleanUp) => unknown {
   if (t === undefined || t === null) {
     if (afterEach) return (cleanUp) => cleanUps[scope].push(cleanUp);

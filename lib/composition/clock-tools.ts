@@ -46,7 +46,7 @@ interface Ports {
 
 const untilOptions = record({ step: v.optional(v.unknown(), "1s"), most: v.optional(v.unknown(), "24h") });
 
-/** The steps of `advanceUntil`. Throws a TypeError for what cannot work. */
+/** Parses the arguments of `advanceUntil`. Throws a TypeError for invalid ones. */
 function untilOf(promise: unknown, by: unknown): { step: number; most: number } {
   if (typeof (Object(promise) as { then?: unknown }).then !== "function")
     throw new TypeError("advanceUntil takes a promise: advanceUntil(bot.run()), not a function or a value");

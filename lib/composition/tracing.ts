@@ -39,7 +39,7 @@ export const tracingWarnings = ({ tracing }: Pick<Settings, "tracing">, tracer: 
 const replaced = <T extends object>(part: T, functions: Partial<T>): T =>
   Object.assign(Object.create(part) as T, functions);
 
-/** A span for each request, named by OpenTelemetry's HTTP conventions. Probes and the page's own calls have none. */
+/** A span for each request, named by OpenTelemetry's HTTP conventions. Probes and the dashboard's calls have none. */
 export function tracedHandler(handler: Handler, tracer: MaybeTracer): Handler {
   if (!tracer) return handler;
   return (request, route) => {

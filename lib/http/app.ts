@@ -63,7 +63,7 @@ export function createApp(ports: Ports) {
         outgoing.destroy();
       }
     },
-    /** Calls an operation by name. Rejects like a broken connection; a body that breaks off is a stream. */
+    /** Calls an operation by name. Rejects if a fault breaks the connection; a body that breaks off is a stream. */
     async call(id: string, call: InProcessCall): Promise<Answer> {
       const route = byName.get(id);
       if (!route) throw new TypeError(`no operation is called ${id}`);

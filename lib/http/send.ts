@@ -37,7 +37,7 @@ export function writeAnswer(outcome: Outcome, request: RequestContext, leave: (r
 /** Drops a client that reads nothing of a long text. The socket's timer starts anew whenever a part was sent. */
 function dropIfUnread(outgoing: ServerResponse): void {
   outgoing.setTimeout(maxPause_ms, () => outgoing.destroy());
-  // Before Node sets the time that the connection may wait for its next request.
+  // Prepended, because Node's own listener then sets the timeout for the next request.
   outgoing.prependOnceListener("finish", () => outgoing.setTimeout(0));
 }
 

@@ -62,8 +62,7 @@ export async function listen(
   const server = createServer({ ...limits, ...timeouts });
   const connections = trackConnections(server, crowd, { descriptors });
   const joinSmallChunks = createChunkJoiner();
-  // Without this listener, Node closes the connection at once. But while the process was suspended, a request may have
-  // arrived.
+  // Without this listener, Node closes the connection even if a request arrived while the process was suspended.
   server.on("timeout", (socket) => {
     const { bytesRead } = socket;
     void yieldToEventLoop().then(() => socket.bytesRead === bytesRead && socket.destroy());

@@ -9,7 +9,7 @@ import type { Row } from "../store/tables.ts";
  */
 export const watch_ms = milliseconds("250ms");
 const holds = 4;
-/** A job that does not crash gets this many strikes in a row once in 16,384 times. */
+/** A job that does not crash gets this many strikes in a row with a probability of 1 in 16,384. */
 const strikesAllowed = 7;
 /** A job cut off this often in a row is given up: the service never runs long enough for it. */
 const crashesAllowed = 50;

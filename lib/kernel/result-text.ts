@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { Schema } from "./validation.ts";
 
-/** JSON with exactly the fields of a result schema. Answers include it, so a caller's text is never one. */
+/** JSON with exactly the fields of a result schema. Answers contain it unchecked, so no caller's text may be one. */
 export type JsonText = string & { readonly isJson: true };
 
 /** The only function that makes a `JsonText`. `value` must have exactly the fields of its result schema. */

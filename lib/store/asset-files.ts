@@ -109,7 +109,7 @@ export function assetsInFolder(folder: string): Assets {
       await writeWhole(pathOf(name), bytes);
       await syncFolder();
     },
-    // File reads finish in no fixed order, which breaks deterministic runs. Without a folder, skip them.
+    // Without a folder, reads nothing: file reads finish in no fixed order, which breaks deterministic runs.
     find: async (name) => (existsSync(folder) ? readFile(pathOf(name)).catch(undefinedIfMissing) : undefined),
     size: async (name) => (await stat(pathOf(name)).catch(undefinedIfMissing))?.size,
     async read(name, start, end) {

@@ -50,7 +50,7 @@ export type Form = "columns" | "json";
 /** Index entries per statement, when reading rows and when only counting. A statement takes about a millisecond. */
 export const batchSize = { reading: 1_000, counting: 2_000 };
 
-/** In bytes. Neither engine reads a text to learn its length. */
+/** In bytes. Both engines know the length of a text without reading it. */
 const longText = 8192;
 
 /** The statements of a list. `0` is a bound parameter. Limits are literals: SQLite prepares a bound one each time. */

@@ -70,13 +70,13 @@ export interface Queries {
   all<P, R>(build: Build<P, R>, sharing?: "shared"): (args: P) => Promise<R[]>;
   /** `shared`: on PostgreSQL, the transactions of a group read the same rows once. They must be of `sharedTables`. */
   first<P, R>(build: Build<P, R>, sharing?: "shared"): (args: P) => Promise<R | undefined>;
-  /** The row with these values in some columns. */
+  /** The row that has these values in the columns `by`. */
   find<T extends Table, By extends Column<T>>(
     table: T,
     by: readonly By[],
     sharing?: "shared",
   ): (args: Pick<Row<T>, By>) => Promise<Row<T> | undefined>;
-  /** Sets columns of the row with these values in others, and returns the row. */
+  /** Sets `columns` of the row that has these values in the columns `by`, and returns the row. */
   update<T extends Table, By extends Column<T>, Set extends Column<T>>(
     table: T,
     by: readonly By[],

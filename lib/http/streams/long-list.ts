@@ -25,7 +25,7 @@ interface Request {
   readonly log: Log;
   /** Cancels the request while it waits. */
   cancel(): Cancellation;
-  /** Cuts the answer off. A shutdown does not, within its grace. */
+  /** Cuts the answer off. A shutdown does not before the end of its grace period. */
   cut(): Cancellation;
 }
 

@@ -16,7 +16,7 @@ interface Ports<S> {
   readonly authenticator: Pick<Authenticator, "watch">;
   /** The message to a client whose key or session has ended. */
   readonly lost: string;
-  /** Returns what sends a change to a subscriber; undefined if none may see it. Called once for each organization. */
+  /** Returns the function that sends a change; undefined if no subscriber may see it. Called once per organization. */
   readonly sending: (change: Exclude<Change, { kind: "missed" }>) => ((to: S) => void) | undefined;
 }
 

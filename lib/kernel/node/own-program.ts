@@ -6,7 +6,7 @@ export interface OwnProgram {
   readonly reads: readonly string[];
 }
 
-/** A bundle entry, `dist/lib/NAME.js`. In the sources: `file`, relative to the importer's URL, with tsx. */
+/** Runs the bundle entry `dist/lib/NAME.js`, or in the sources `file`, relative to the importer's URL, with tsx. */
 export function ownProgram(name: string, importer: string, file: string): OwnProgram {
   const path = (url: string, base: string) => fileURLToPath(new URL(url, base));
   if (!importer.endsWith(".ts")) {

@@ -1,7 +1,7 @@
 import type { Worker } from "node:worker_threads";
 import { workerThreads } from "../lazy-node-modules.ts";
 
-/** A bundle entry. In the sources: `file`, where each thread has to register tsx itself on Node 20. */
+/** Starts a bundle entry, or in the sources `file`: there, on Node 20 each thread has to register tsx itself. */
 export function startWorker(name: string, importer: string, file: string, workerData?: unknown): Worker {
   const { Worker } = workerThreads();
   if (!importer.endsWith(".ts"))

@@ -1,4 +1,4 @@
-/** What receivers of webhooks hold, in every form that servers and runners give it. */
+/** The headers and bodies that receivers of webhooks have, in the forms of all servers and test runners. */
 
 /** The headers of a request: `Headers`, those of Node and Express, or those of the inbox. */
 export type ReceivedHeaders =

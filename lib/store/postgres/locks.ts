@@ -5,7 +5,7 @@ import { applicationId } from "../migrate.ts";
 const locks = { transaction: 1, copy: 2, deployments: 3, generations: 4, scenarios: 5 } as const;
 export const lockOf = (name: keyof typeof locks): string => `${applicationId}, ${locks[name]}`;
 
-/** SQL around a transaction. Each first locks the database; those of an organization share that lock. */
+/** SQL around a transaction. Locks the database: exclusively for `"all"`, shared for an organization, else not. */
 interface Locking {
   readonly begin: string;
   /** Runs after the commit and its messages, so that messages are sent in commit order. */
