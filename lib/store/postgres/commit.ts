@@ -10,8 +10,8 @@ const firstOf = (results: QueryResult | readonly QueryResult[]): QueryResult =>
  * use a second transaction, which does not wait for the disk. Both are sent in one packet, so the process cannot die in
  * between. If the messages fail, the commit remains.
  *
- * After a failed statement, COMMIT would succeed as a rollback, and the messages would follow. The select before COMMIT
- * fails then, and the rest of the packet is skipped. So the packet need not wait for the results of queued writes.
+ * After a failed statement, COMMIT rolls back without an error, and the messages would be sent. So a select precedes
+ * it: then it fails, and the rest of the packet is skipped. So the packet need not wait for results of queued writes.
  */
 export async function commit(
   { Query }: Pick<Driver, "Query">,
