@@ -27,8 +27,8 @@ const waitAfter = (crashes: number) => (crashes < 2 ? 0 : Math.min(firstWait_ms 
 export type CrashRestart = ReturnType<typeof createCrashRestart>;
 
 /**
- * Restarts live releases when the server starts. After a crash, one of them may be the cause and crash the server
- * again: they start one after another, and the one that started last comes last.
+ * Restarts live releases when the server starts. After a crash, one of them may crash the server again. So they start
+ * one after the other, and the release that started last before the crash starts last again.
  */
 export function createCrashRestart({ store, log, runtimeId = "own" }: Pick<AppPorts, "store" | "log" | "runtimeId">) {
   const settings = store.using(settingsRepository);

@@ -7,7 +7,7 @@ import type { AppPorts } from "./ports.ts";
 import { appsRepository } from "./repository.ts";
 
 const hour_ms = 3_600_000;
-/** Of a crash loop, the first crash of a release and every tenth within an hour is an event. */
+/** Of a release's crashes, the first one and every tenth of an hour are events. */
 const toldEvery = 10;
 
 type Counts = Pick<Row<"apps">, "restarts" | "restarts_since" | "hour_restarts" | "hour_since">;
@@ -27,8 +27,8 @@ export function countCrash(before: Counts, now: number): Counts & { readonly isT
 }
 
 /**
- * Whether a crash may be a mail: one for each release, and at most one an hour. So it may be a crash that is no event:
- * the first one of a release may fall within an hour of the last mail.
+ * Whether a crash may send a mail: one per release, at most one an hour. If a release first crashes within an hour of
+ * the last mail, a later crash sends its mail, even one that is not an event.
  */
 export const mayMail = (
   { mailed_at, restarts_since }: Pick<Row<"apps">, "mailed_at" | "restarts_since">,

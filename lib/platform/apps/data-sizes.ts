@@ -13,9 +13,9 @@ import { appsRepository } from "./repository.ts";
 const pause_ms = 60_000;
 /** The switch to a new release must not wait for the start of `du`. */
 const afterSwitch = "1s";
-/** One after the other, because the releases of many environments may go live at once. */
+/** The queue for measurements: the releases of many environments may go live at once. */
 const inTurn = "releases";
-/** One warning an hour is enough. */
+/** Sizes are read once a minute. One warning an hour is enough. */
 const looksBetweenWarnings = 60;
 
 type Ports = Pick<AppPorts, "store" | "log" | "runtime" | "dataLimit"> & {
@@ -66,7 +66,7 @@ export function createDataSizes({ store, log, logs, runtime, dataLimit, placemen
     begin(): void {
       if (!runtime?.dataBytes || hasEnded) return;
       const tryAll = () => lookAll().catch(unread);
-      // A look may take longer than the pause.
+      // The first look may take longer than the pause.
       void tryAll().then(() => {
         if (!hasEnded) cancel = repeat(pause_ms, tryAll);
       });

@@ -34,8 +34,8 @@ export function createRowFollower({ store, log, feed, registry, supervisor, ownH
   let isWaiting = false;
   let onBack: () => Promise<unknown> = async () => {};
   /**
-   * Live releases that did not run here at the last look. They start if they are missing again: a deployment that has
-   * just ended starts its own release.
+   * Live releases that did not run here at the last look. They start only if they are missing again, because a
+   * deployment that has just ended starts its release itself.
    */
   let missed: ReadonlySet<string> = new Set();
 
@@ -126,7 +126,7 @@ export function createRowFollower({ store, log, feed, registry, supervisor, ownH
 
   return {
     look,
-    /** Sets what runs if the other servers saw this runtime as down, because deployments may have waited for it. */
+    /** Sets a callback for when the other servers saw this runtime as down: deployments may have waited for it. */
     onBack(resume: () => Promise<unknown>): void {
       onBack = resume;
     },

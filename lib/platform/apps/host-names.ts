@@ -15,7 +15,7 @@ export const slugOf = (name: string): string =>
 
 const cut = (slug: string, length: number) => slug.slice(0, length).replace(/-$/, "");
 
-/** The same few characters for the same identifier. */
+/** A short hash of an identifier. */
 const shortOf = (id: string) =>
   BigInt(`0x${createHash("sha256").update(id).digest("hex")}`)
     .toString(36)

@@ -10,7 +10,7 @@ import type { AppPorts } from "./ports.ts";
 import { appsRepository } from "./repository.ts";
 
 const batch = 100;
-/** What an organization's logs may add per pause, so that output without end leaves the server its time. */
+/** The most lines that an organization's logs store per pause, so that endless output does not occupy the server. */
 const perTurn = 1_000;
 const turn_ms = 100;
 /** A transaction costs about as much as this many lines. */
@@ -48,13 +48,13 @@ export function createAppLogs({ store, clock, log, feed }: Pick<AppPorts, "store
       feed.publish(tx, { kind: "log", organization_id, id: nameOf(app) });
     });
 
-  /** The lines that wait, by organization and environment. */
+  /** The lines to write, by organization and environment. */
   const waiting = new Map<string, Lane>();
 
   const tryWrite = (key: AppKey, lines: readonly LogLine[]) =>
     write(key, lines).catch((error) => log.warn("an app's log could not be stored", { reason: reasonOf(error) }));
 
-  /** Writes what waits, turn by turn. An environment with more lines than its turn takes goes behind the others. */
+  /** Writes waiting lines in turns. An environment whose lines do not fit into its turn queues behind the others. */
   const writeAll = async (organization_id: string, lane: Lane): Promise<void> => {
     while (lane.size > 0) {
       let room = perTurn;
@@ -117,7 +117,7 @@ export function createAppLogs({ store, clock, log, feed }: Pick<AppPorts, "store
           }
           if (entries.length > batch) continue;
           if (!(await key.exists())) return { status: "deleted" };
-          // Where deployments are simulated, no app will ever print.
+          // Simulated deployments have no output.
           if (!(await rows().find(key))) return { status: "simulated" };
           if (!(await changes.next())) return undefined;
         }

@@ -21,7 +21,7 @@ export function createAppRemoval(ports: Ports) {
 
   const clear = async ({ keys, running, releases, project_id }: Leftovers): Promise<void> => {
     await Promise.all([
-      // At once, because a new environment of the same name may start before the old apps have ended.
+      // First, because a new environment of the same name may start before the old apps have ended.
       ...(project_id === null ? keys : []).map((key) => runtime?.retireData?.(key)),
       ...keys.map((key) => schedules.stop(key)),
       ...keys.map((key) => supervisor?.stop(key)),
@@ -44,7 +44,7 @@ export function createAppRemoval(ports: Ports) {
       return done();
     },
 
-    /** Removes everything of a deployment that ended without becoming active. */
+    /** Cleans up after a deployment that ended without becoming active. */
     async ended(tx: Tx, { id, ...key }: AppKey & { readonly id: string }, isProjectGone = false): Promise<void> {
       const leftovers = { keys: [], running: [id], releases: [], project_id: isProjectGone ? key.project_id : null };
       const elsewhere = await placement.elsewhere(key, tx);

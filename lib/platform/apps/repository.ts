@@ -117,13 +117,13 @@ export function appsRepository(query: Queries) {
 
 type Of = { runtime_id: string };
 
-/** For several servers on the same rows: each environment runs on one of their runtimes. */
+/** For several servers on one database: each environment runs on one of their runtimes. */
 function onRuntimes(query: Queries) {
   return {
     setRuntime: query.change((db, p: Key & Of) =>
       db.updateTable("apps").set({ runtime_id: p.runtime_id }).where(isOf(p)),
     ),
-    /** Rows from before the service supported several servers. */
+    /** Live apps without a runtime: a single server ran them, or their runtime was forgotten. */
     adopt: query.change((db, p: Of) =>
       db
         .updateTable("apps")

@@ -135,7 +135,7 @@ export function createRegistry({ store, clock, jobs, own, appsUrl, tellOthers }:
       });
     },
 
-    /** Removes the runtimes that are down, but not those with these names: this server's runtime replaces them. */
+    /** Removes the runtimes that are down, except those of the kind `names`, which may return. */
     async forget(names?: string): Promise<void> {
       const isForgotten = (one: Registered) => !isUp(one) && one.names !== names;
       if (!(await look()).some(isForgotten)) return;

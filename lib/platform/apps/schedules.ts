@@ -31,7 +31,7 @@ type Run = Row<"schedule_runs">;
 const maxStep_ms = 5_000;
 /** How often a schedule checks whether its stopped app has been started. */
 const stopped_ms = 60_000;
-/** The most runs of an organization at once, so that its schedules of one minute leave the machine to others. */
+/** The most runs of an organization at once. Many of its schedules may be due in the same minute. */
 const maxRuns = 10;
 /** How long a due run waits before it looks for room again. */
 const full_ms = 1_000;
@@ -46,7 +46,7 @@ export function createSchedules(ports: Ports) {
     string,
     { readonly run: Run; readonly ended: Promise<CommandEnd>; readonly end: () => void }
   >();
-  /** The runs of this process, until their end is stored. They were not interrupted. */
+  /** The runs of this process, until their end is stored. All other stored runs without an end were interrupted. */
   const ours = new Set<string>();
   const starting = new Set<Run>();
 
@@ -96,8 +96,8 @@ export function createSchedules(ports: Ports) {
 
   return {
     /**
-     * Replaces an environment's schedules by those of the new live release. If its times are unchanged, a schedule
-     * keeps its next run.
+     * Replaces an environment's schedules by those of the new live release. A schedule with unchanged times keeps its
+     * next run.
      */
     async set(tx: Tx, key: AppKey, given: readonly Schedule[]): Promise<void> {
       await endInterrupted(tx, key);

@@ -76,7 +76,7 @@ export function appsService(given: Given): LiveApps {
   const { urlElsewhere, urlOf, accessOf, ...urls } = createAppUrls({ ...ports, schedules, placement });
   proxy.setElsewhere(urlElsewhere);
 
-  /** Requests do not wait for what runs after the commit; its failures are logged. */
+  /** Runs work after the commit. Requests do not wait for it, and failures are logged. */
   const afterCommit = (tx: Tx, what: string, run: () => Promise<unknown> | undefined) =>
     tx.afterCommit(() => {
       Promise.resolve()

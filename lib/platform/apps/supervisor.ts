@@ -36,7 +36,7 @@ interface Entry {
   readonly slug: string;
   deployment_id: string;
   instance: Instance | undefined;
-  /** Whether it is still stopped since a start without apps. */
+  /** Whether the service started without apps and this one has not been started since. */
   isLeft?: boolean;
   /** Resolves when the workers of earlier releases have ended: only one instance of each worker may run. */
   workers: Promise<unknown>;
@@ -52,7 +52,7 @@ export function createSupervisor({ log, runtime, proxy, appOf, output, crashed, 
   let closed = false;
   let changes = 0;
 
-  /** The files of an environment stay until this is over. */
+  /** Keeps the files of an environment until the change is complete. */
   const during = <T>(entry: Entry, change: Promise<T>): Promise<T> => {
     entry.changing = Promise.allSettled([entry.changing, change]).then(() => {});
     return change;
@@ -154,7 +154,7 @@ export function createSupervisor({ log, runtime, proxy, appOf, output, crashed, 
       const instance = runtime.take(live.deployment_id);
       if (instance) switchTo(entry, instance);
       else if (!isHere) {
-        // The process that started it has ended.
+        // An earlier process started it, so no instance is left to take over.
         entry.deployment_id = live.deployment_id;
         void bring(entry);
       }

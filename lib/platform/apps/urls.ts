@@ -61,12 +61,12 @@ export function createAppUrls(ports: Ports) {
       hosts: [
         ...hostsUnder(domains, slug),
         ...(await custom.of(key, tx)).filter(({ status }) => status === "active").map(({ name }) => name),
-        // Given before the service had this host.
+        // A custom domain may have become a host of the service later.
       ].filter((host) => !ownHosts.includes(host)),
       protection: protectionOf((await rows(tx).protectOf(key))?.protect),
     }),
 
-    /** The URL at which people reach an environment: with the first of its domains that serves, else with the first. */
+    /** The URL for visitors of an environment: at its first active domain, else its first domain, else its own host. */
     async visitedAt(key: Environment): Promise<string | null> {
       const app = runtimeName() === undefined ? undefined : await rows().find(key);
       const own = app ? urlOf(app) : null;

@@ -45,13 +45,13 @@ export interface MountPaths {
   };
 }
 
-/** The setup mounts the parts of a box in this folder, whose own content nothing needs. In the box it is hidden. */
+/** The setup mounts the parts of a box over this folder. Nothing needs its content, and the box hides it. */
 const place = "/sys/bus";
 /** The shell supports only one-digit descriptors. The sandbox reads its arguments from 3. */
 const descriptor = { ready: 4, go: 5, filter: 6, passwd: 7, group: 8, resolver: 9 } as const;
 const closing = "3<&- 6<&- 7<&- 8<&- 9<&-";
 
-/** Says at the end of a box whether something is in its layer. */
+/** The result tells, after the end of a box, whether its layer has content. */
 export const layerOf = (pid: number | undefined) => holdLayer(place, pid);
 
 const text = (to: number, lines: string) => `exec ${to}<<'END'\n${lines}END`;
@@ -86,7 +86,7 @@ function withNetwork(settings: BoxSettings, reach: Reach, command: readonly stri
     `echo "The network of the box was not made:" >&2; cat said >&2; echo failed 1<>made`,
   ].join("\n");
   const inside = [
-    // Opened first: a pipe that nobody has open loses what was written, and a busy machine may be late with the sandbox.
+    // Opened first: a pipe that no process has open loses its content, and the sandbox may start late.
     "exec 0<>made",
     // Without IPv6 addresses, the box cannot reach even machines on the same link.
     `[ ! -e ${noIpv6} ] || echo 1 > ${noIpv6}`,

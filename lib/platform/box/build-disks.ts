@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createOneAtATime } from "../runtime/one-at-a-time.ts";
 import { runProgram } from "../runtime/run-program.ts";
 
-/** The folders of a build. They lie on a file system of their own while the build runs. */
+/** The folders of a build. While it runs, they are on a separate file system. */
 export interface DiskPlaces {
   readonly name: string;
   /** Holds the disk image. During the build, the cached packages are mounted over it. */
@@ -113,7 +113,7 @@ export function createBuildDisks(): BuildDisks {
       const within = ["nsenter", `--mount=/proc/${keeper.pid}/ns/mnt`, "--"];
       return {
         ...{ packages, app, temporary: places.temporary, within },
-        // The path leads through the keeper's mount namespace: it is gone when the keeper has ended.
+        // The path leads through the keeper's mount namespace, which ends with the keeper.
         written: () =>
           statfs(`/proc/${keeper.pid}/root${packages}`).then(
             (of) => usedBytes(of) - usedBefore,

@@ -6,7 +6,7 @@ import { join } from "node:path";
 export interface GroupLimits {
   readonly memory_bytes: number;
   readonly processes: number;
-  /** Whether a lack of memory ends all processes of the group, and not only the largest. Version 1 ends the largest. */
+  /** Whether a lack of memory ends all processes of the group. Otherwise, and in version 1, only the largest ends. */
   readonly endsTogether: boolean;
   readonly processors: number;
 }
@@ -133,7 +133,7 @@ const wanted = ["memory", "pids", "cpu"] as const;
 const sharing = "io";
 
 /**
- * Prepares a version 2 folder for groups below it. It may not hold processes too, so they move to a group of their own.
+ * Prepares a version 2 folder for groups below it. Then it may not hold processes, so they move to one of these groups.
  */
 function delegate(folder: string): void {
   const has = readIfThere(join(folder, "cgroup.controllers")).trim().split(" ");

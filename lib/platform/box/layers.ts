@@ -2,7 +2,7 @@ import { closeSync, openSync, statfsSync } from "node:fs";
 import { join } from "node:path";
 import { readIfReadable } from "./cgroup-files.ts";
 
-/** How boxes write below the folder of an app, and how many bytes: above the release, or in a copy of it. */
+/** Where the writes of a box to the app's folder go: into an overlay, or into a copy of the release. */
 export interface Layers {
   readonly kind: "overlay" | "copy";
   readonly bytes: number;
@@ -10,10 +10,10 @@ export interface Layers {
 
 /** The folder of the setup in which a layer lies. */
 export const layer = "layer";
-/** In a copy: the free blocks before the box wrote anything. A change within a block is not seen. */
+/** The file with a copy's free blocks before the box wrote to it. A change within a block is not noticed. */
 const before = "free-before";
 
-/** The bytes that a copy takes in memory, for the shell: whole pages for each file, whatever the disk compresses. */
+/** The shell expression for a copy's bytes in memory: whole pages for each file, without compression by the disk. */
 const sizeOf = (at: string) =>
   `$(du -sk --apparent-size ${at} | cut -f1) * 1024 + $(du -s --inodes ${at} | cut -f1) * 4096`;
 

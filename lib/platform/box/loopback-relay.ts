@@ -1,6 +1,6 @@
 import { quoted } from "../../kernel/text/shell-words.ts";
 
-/** Ignores TERM, because the app still answers its open requests then. It ends with the box. */
+/** Ignores TERM, because the app then still answers its open requests. Ends with the box. */
 const program = (port: number) => `
 const { connect, createServer } = require("node:net");
 process.on("SIGTERM", () => {});
@@ -12,7 +12,7 @@ createServer({ allowHalfOpen: true }, (one) => {
 `;
 
 /**
- * The beginning of a box's script: connects 127.0.0.1 with an app that listens at ::1 alone, as Node does for
- * `localhost` where the hosts file gives it that address.
+ * The start of a box's script: connects 127.0.0.1 with an app that listens only at ::1, as Node does for `localhost`
+ * if the hosts file maps it to ::1.
  */
 export const loopbackRelay = (port: number): string => `NODE_OPTIONS= node -e ${quoted(program(port))} & `;

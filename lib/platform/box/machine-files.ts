@@ -8,9 +8,9 @@ const shown = new Set([
 ]);
 
 /**
- * Bubblewrap's arguments that hide the rest of /proc. An open file in `/proc/pressure` holds up the end of its process,
- * so many would outlive SIGKILL. The mount option `subset=pid` would hide what is shown too. Processes may end while
- * names are read, so only other names are looked at.
+ * Bubblewrap's arguments that hide the rest of /proc. An open file in `/proc/pressure` delays the end of its process,
+ * so many processes would outlive SIGKILL. The mount option `subset=pid` would hide the shown files too. The folders
+ * of processes are skipped, because they may disappear at any time.
  */
 export const hiddenFiles = (nothing: { readonly folder: string; readonly file: string }, proc = "/proc"): string[] =>
   readdirSync(proc)

@@ -7,7 +7,7 @@ import { readIfReadable } from "./cgroup-files.ts";
  */
 const limitNames = { nproc: "Max processes", sigpending: "Max pending signals" } as const;
 export const shareOfBoxes = 0.75;
-/** Limits per box: each box has a namespace of its own, and the kernel counts these there. */
+/** The kernel counts these per namespace, so per box. */
 const ofNamespace = ["max_inotify_instances", "max_inotify_watches"];
 const shareOfOne = 1 / 8;
 

@@ -41,8 +41,8 @@ export const closedRoutes = ({ networks }: Reach): string =>
 const names = 53;
 
 /**
- * The routes that are added once the network exists. The link's own network is blocked, by longer prefixes than its own,
- * because pasta would connect its other addresses to those beyond the machine. Of the name server, only its port is open.
+ * The routes that are added once the network exists. Longer prefixes block the link's network, because pasta would
+ * forward its other addresses to machines outside. Of the name server, only the port of DNS is open.
  */
 export const openedRoutes = ({ networks }: Reach): string =>
   lines([
@@ -81,8 +81,8 @@ export const pastaOptions = (port: number | undefined, inside = port, { ports }:
 const textOf = ({ value }: IpAddress) => [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 255n).join(".");
 
 /**
- * What the options `deployments.reach` and `outbound.allow` open. A box routes by address, so a host name opens
- * nothing.
+ * The destinations that the options `deployments.reach` and `outbound.allow` open. A box routes by address, so host
+ * names are ignored.
  */
 export function reachOf(reach: readonly string[], allow: readonly string[]): Reach {
   const opened = parseAllow(allow);

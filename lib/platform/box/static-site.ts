@@ -57,7 +57,7 @@ async function findPage(root: string, path: string): Promise<Found | string | un
 
 async function send(request: IncomingMessage, response: ServerResponse, original: Found, status = 200): Promise<void> {
   const compressed = await compressedOf(original.path, String(request.headers["accept-encoding"] ?? ""));
-  // A part is one of the file itself.
+  // Ranges refer to the uncompressed file.
   const chosen = request.headers.range === undefined ? compressed.accepted : undefined;
   const { path, size, etag } = chosen ? { path: chosen.path, ...versionOf(chosen.info) } : original;
   const headers = {

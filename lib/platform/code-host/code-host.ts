@@ -40,7 +40,7 @@ export type CodeHost = NonNullable<ReturnType<typeof createCodeHost>>;
 const limits = { max_bytes: 1_048_576, timeout_ms: 10_000 };
 /** HTTP statuses of a code host that is busy or down, or whose token must be renewed. A retry may succeed. */
 const mayPass = [401, 403, 408, 425, 429];
-/** HTTP statuses for a request that the token cannot see: its repository is gone, moved or private. */
+/** HTTP statuses for a pull request that the token cannot see: its repository was deleted, moved or made private. */
 const unseen = [301, 302, 307, 308, 403, 404, 410, 451];
 const request = v.pipe(v.string(), v.parseJson(), v.object({ state: v.string() }));
 

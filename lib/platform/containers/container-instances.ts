@@ -116,7 +116,7 @@ export function createEngineInstances({ engine, containers, names, detaching, da
       health: healthOf(order.image),
       url: app.url,
       refusal: () => `nothing listens on port ${inside} of the container, which the variable PORT names`,
-      // With the exit code 126, the program may not be executed.
+      // Exit code 126: the program may not be executed. The advice is about files that it may not write.
       explain: (ending, printed) => (ending?.code === 126 ? "" : deniedAdvice(printed)),
       healthTimeout_ms: limits.healthTimeout_ms,
       memory_bytes,

@@ -62,16 +62,16 @@ const listed = v.pipe(
 
 export type ContainerState = { readonly hostPort: number | undefined } & v.InferOutput<typeof state>["State"];
 
-/** The open files of a process. All of them are closed when a container is killed. */
+/** The most open files of a process. The kernel closes them all when a container is killed. */
 const openFiles = 1024;
-/** What Docker hides by itself, which this list replaces, and files that hold up the end of a process. */
+/** The files that Docker hides by default, because this list replaces its own, and files that delay a process's end. */
 const hidden = [
   ...["asound", "acpi", "interrupts", "kcore", "keys", "latency_stats", "timer_list", "timer_stats", "sched_debug"],
   ...["scsi", "pressure", "diskstats"],
 ].map((name) => `/proc/${name}`);
 /** The process limit of one user of the machine, such as root, across all apps. */
 const maxProcessesOfUser = 16_384;
-/** What Docker keeps read-only by itself, and its own files on the machine's disk, whose size counts nowhere. */
+/** The paths that Docker makes read-only by default, and Docker's own files on the machine, whose size has no limit. */
 const readOnly = [
   ...["bus", "fs", "irq", "sys", "sysrq-trigger"].map((name) => `/proc/${name}`),
   ...["hosts", "hostname", "resolv.conf"].map((name) => `/etc/${name}`),
@@ -108,7 +108,7 @@ const limitsOf = ({ image, ports, memory_bytes, data, network, hasInit, isPodman
   RestartPolicy: { Name: "no" },
   LogConfig: {
     Type: "json-file",
-    // With one file, Docker empties it while it is followed, and the follower may then wait without end.
+    // With one file, Docker empties it while it is followed, and the follower may then wait forever.
     Config: isPodman ? { "max-size": "10m" } : { "max-size": "5m", "max-file": "2" },
   },
 });

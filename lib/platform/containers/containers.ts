@@ -68,7 +68,7 @@ async function pull({ deployment_id, source, pin }: Order, { log, signal }: Run,
 
 const pullsIn = (folder: string) => join(folder, "engine/pulls");
 
-/** Runs images as containers of an engine. `folder` identifies this service's containers and holds its notes about them. */
+/** Runs images as containers of an engine. `folder` identifies this service's containers and holds their state. */
 export function createEngineRuntime(
   folder: string,
   { codeHost, registries, outbound, limits, isLasting, buildVariables = {}, ...settings }: EngineSettings,
@@ -87,7 +87,7 @@ export function createEngineRuntime(
     return begun;
   };
 
-  /** The containers of live releases that still run. All others are removed. */
+  /** Returns the running containers of live releases, and removes all others. */
   const runningIn = async (containers: Containers, kept: Kept): Promise<Set<Running>> => {
     const left = new Set<Running>();
     for (const { id, isRunning, labels: its } of await containers.list(names.label)) {

@@ -10,7 +10,7 @@ interface Entry {
 
 /** The library keeps all entries of an archive in memory, so a large folder becomes several archives. */
 const batch = 500;
-/** An archive ends with this many zeros. */
+/** An archive ends with this many zero bytes. */
 const ending = 1024;
 
 /**
@@ -51,7 +51,7 @@ async function* batches(root: string, isIncluded: (path: string) => boolean): As
 function pack(root: string, entries: readonly Entry[]): Readable {
   // The library shortens a name such as `\Dockerfile`, which would replace the Dockerfile. So it sees a number instead.
   const sources = entries.map(({ path, isFolder }, i): TarSource => {
-    // A source of the type "directory" would add what is not included.
+    // A source of the type "directory" would add excluded files.
     if (isFolder) return { type: "content", target: `${i}/`, content: "", mode: 0o755 };
     return { type: "file", target: String(i), source: join(root, path) };
   });

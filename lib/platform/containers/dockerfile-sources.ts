@@ -17,7 +17,7 @@ export interface Pinned {
   readonly lines: readonly number[];
 }
 
-/** A label that separates the build cache of the following steps. */
+/** A label that separates the build cache of the steps after it. */
 const apart = (cache: string) => ({ keyword: "LABEL", options: [], rest: `svc-server.cache="${cache}"` });
 
 const stageName = /^[a-z][a-z0-9_.-]{0,127}$/;
@@ -143,7 +143,7 @@ function checkPlatform(
   }
 }
 
-/** An option in which stage and image names are pinned. */
+/** Pins the stages and images that an option names. */
 async function pinOption(
   option: string,
   { line, keyword }: Instruction,
@@ -153,7 +153,7 @@ async function pinOption(
   const source = (name: string) => pinSource(name, { line, what: `${keyword} ${option}` }, stages, ports);
   const [, from] = /^--from=(.*)$/.exec(option) ?? [];
   if (from !== undefined) return `--from=${await source(from)}`;
-  // No engine takes a mount on another instruction today; if one did, it would look the image up.
+  // An engine that supported this would look up the image by its name.
   if (keyword !== "RUN" && /[=,]from=/i.test(option))
     throw at(line, `${keyword} ${option} is not allowed; leave the option out`);
   if (keyword !== "RUN" || /^--network=(none|default)$/.test(option)) return option;

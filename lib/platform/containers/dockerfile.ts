@@ -23,7 +23,7 @@ const keywords = [
 const directive = /^#[ \t]*([a-z]{1,20})[ \t]*=[ \t]*(\S{1,500})/i;
 /** Engines disagree on which characters are spaces and which end a line. */
 const otherSpace = /(?![ \t])[\p{Cc}\p{Z}]/u;
-/** Some engines read the following lines as text, others as instructions. */
+/** Some engines read the next lines as text, others as instructions. */
 const hereDocument = /(?:^|[ \t])\d*(<<-?[^\s<]{1,100})/;
 
 export const at = (line: number, why: string) => new Failure(`line ${line} of the Dockerfile: ${why}`);
@@ -49,7 +49,7 @@ export function parseDockerfile(text: string): Dockerfile {
     whole = undefined;
   };
   for (const [i, line] of lines.entries()) {
-    // Comments and empty lines may also stand between the lines of one instruction.
+    // An instruction may contain comments and empty lines.
     if (/^[ \t]*(#|$)/.test(line)) continue;
     if (whole === undefined) first = i + 1;
     const part = line.replace(isContinued, "");

@@ -29,7 +29,7 @@ const dangling = JSON.stringify({ dangling: ["true"] });
 const imageIds = v.array(v.object({ Id: v.string() }));
 const origin = v.object({ Container: v.optional(v.string(), "") });
 /**
- * The engine may still be writing the image: how often to look for it, in all and once the step's container is gone.
+ * How often to look for an image that the engine may still be writing: in all, and after the step's container is gone.
  */
 const search = { tries: 240, afterwards: 20, pause_ms: 250 };
 
@@ -55,7 +55,7 @@ export async function buildImage(order: Order, run: LimitedRun, ports: ReleasePo
   }
 }
 
-/** In KiB. Each of its patterns is compared with each path. */
+/** Of `.dockerignore`, in KiB: each pattern is compared with each path. */
 const maxIgnore = 16;
 
 async function make(order: Order, root: string, run: LimitedRun, ports: ReleasePorts): Promise<void> {
@@ -162,7 +162,7 @@ function createProgress() {
 
 /**
  * The image of a step that ended just before its build was aborted: Docker does not report it. Undefined if the step
- * runs.
+ * still runs.
  */
 async function lateImageOf(api: EngineApi, container: string): Promise<string | undefined> {
   for (let [tries, afterwards] = [0, 0]; tries < search.tries && afterwards < search.afterwards; tries++) {
@@ -187,7 +187,7 @@ function watchDisk(
   return repeat(watch_ms, async () => {
     const id = made.running();
     const bytes = id === undefined ? 0 : await writtenBytes(api, id).catch(() => 0);
-    // After the first call, further ones change nothing.
+    // Only the first call has an effect.
     if (bytes > max_bytes) end(`it wrote more than deployments.buildDisk (${byteSizeText(max_bytes)})`);
   });
 }

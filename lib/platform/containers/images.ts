@@ -68,7 +68,7 @@ const progressLine = v.object({
 
 const progressPause_ms = 2_000;
 
-/** Turns the progress of a pull into a few log lines. Throws if the engine reports an error or the image is too large. */
+/** Turns the progress of a pull into a few log lines. Throws if the engine reports an error or an image too large. */
 function createPullProgress(log: (line: LogLine) => void, max_bytes: number) {
   const layers = new Map<string, { got: number; total: number; isDone: boolean }>();
   let next_at = monotonicNow() + progressPause_ms;
@@ -100,8 +100,8 @@ function createPullProgress(log: (line: LogLine) => void, max_bytes: number) {
 }
 
 /**
- * The images of releases, each tagged with its deployment. A pulled image has no other name, so it goes with its tag.
- * An image that somebody else pulled stays.
+ * The images of releases, each tagged with its deployment. A pulled image has no other name, so removing its tag
+ * deletes it. An image that somebody else pulled stays.
  */
 export function createImages(api: EngineApi, repository: string, pullsFolder: string) {
   const tagOf = (release: string) => {
@@ -120,7 +120,7 @@ export function createImages(api: EngineApi, repository: string, pullsFolder: st
     }
   };
 
-  /** Removes a name. With its last name an image goes too, unless a foreign container uses it. */
+  /** Removes a name. The engine deletes an image that has no other name, unless a foreign container uses it. */
   const untag = (name: string) => api.tellIfThere("DELETE", `/images/${encodeURIComponent(name)}`);
 
   const download = async (image: ImageReference, digest: string, { log, signal, headers, max_bytes }: Pull) => {

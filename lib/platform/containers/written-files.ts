@@ -6,7 +6,7 @@ import { onAbort, pause } from "../runtime/pause.ts";
 import type { Containers } from "./container-settings.ts";
 
 const check_ms = 10_000;
-/** Some engines compare the whole image to find out a size. They get this many times as long to rest, up to a limit. */
+/** Some engines compare the whole image to find a size. The pause is this many times as long as a look, to a limit. */
 const rests = 50;
 const maxRest_ms = 60_000;
 /** After this many failed looks in a row, the container is stopped. */

@@ -105,7 +105,8 @@ export function createDeploymentsOfPush({ apps, deployments, projects, pushes, c
   }
 
   /**
-   * Integrations that name the branch decide, else the default branch deploys to the project named like the repository.
+   * Integrations that name the branch decide. Without them, the default branch deploys to the project with the name of
+   * the repository.
    */
   async function* deployAsNamed(
     caller: Caller,

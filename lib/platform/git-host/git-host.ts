@@ -30,7 +30,7 @@ interface Ports extends Omit<PushPorts, "creator" | "record"> {
   readonly closing: AbortSignal;
 }
 
-/** What git calls before it pushes, where a repository uses Git LFS. */
+/** The paths that git calls before a push if the repository uses Git LFS. */
 const ofLfs = /^\/git\/[^/]+\/[^/]+\.git\/info\/lfs\//;
 const withoutLfs =
   "Git LFS is not served here. Put the files themselves into the commits: git lfs migrate export --everything --include='*'. Or push with --no-verify: then the repository and the app have only the pointers of LFS, small text files, in their place";
@@ -103,7 +103,7 @@ const streamOf = (chunks: AsyncGenerator<Buffer, void>, end: () => void) => {
       },
       async cancel() {
         end();
-        // A generator that has not begun would run no `finally`.
+        // `return` skips the `finally` of a generator that has not begun.
         if (!hasBegun) await chunks.next().catch(() => {});
         await chunks.return();
       },
@@ -122,7 +122,7 @@ function rightsOf(operations: readonly Operation[]) {
   return { push: needs("deployments.create"), fetch: needs("deployments.get"), make: needs("projects.create") };
 }
 
-/** The entries of one transaction. A push may change thousands of branches. */
+/** The number of entries per transaction. A push may change thousands of branches. */
 const entryBatch = 200;
 
 /** Records the changes of branches. Git has made them, so the rights of the pusher no longer matter. */
@@ -160,7 +160,7 @@ function createGitServing(ports: Ports, rights: ReturnType<typeof rightsOf>) {
       return { status, headers, body: whileRead(streamOf(body, end), outgoing), request_id };
     }
     const cancellation = cancellationOf(request, closing, watch);
-    // The answer follows the deployments.
+    // The answer stays open as long as the deployments run.
     cancellation.count(name.organization_id);
     const confirmed = authenticator.confirmed(authentication);
     const { caller } = audited(rights.push(confirmed), request, confirmed);

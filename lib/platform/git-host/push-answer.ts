@@ -4,7 +4,7 @@ import { shownLine, stillHere } from "../repositories/push-request.ts";
 /** Shorter than the half minute after which some proxies drop an idle connection. */
 const heartbeat = "15s";
 const end = "0000";
-/** The report of a push is short. What is longer has been pushed all the same; only its overtaken branches are not seen. */
+/** Reports are short. Beyond this size, a branch that another push has moved since is not recorded. */
 const maxReport_bytes = 1024 * 1024;
 
 /** The refs that git reports as changed: one per line, perhaps after the length of a packet. */
@@ -17,8 +17,8 @@ const refsIn = (report: readonly Buffer[]): ReadonlySet<string> =>
   );
 
 /**
- * Git's answer to a push. It inserts `lines` before its end, as they arrive. They create the deployments, so they run to
- * their end even if the client shows no text or has left. They get the refs that git has changed until then.
+ * Git's answer to a push, with `lines` inserted before its end as they arrive. They create the deployments, so they run
+ * to their end even if the client shows no text or has left. They get the refs that git has reported as changed.
  */
 export async function* pushAnswer(
   answer: AsyncGenerator<Buffer, void>,

@@ -24,7 +24,7 @@ function variableOf(host: string, line: string): string | undefined {
   return /\b(npm|registry|yarnpkg|npmjs)\b/.test(host) ? "npm_config_registry" : undefined;
 }
 
-/** The server that a line says is out of reach, and what was asked there. */
+/** The unreachable server that a line names, and the path or module that was requested there. */
 function serverIn(line: string) {
   const [, host = hostIn(line), path] = address.exec(line) ?? [];
   if (host === undefined || local.test(host)) return undefined;
@@ -38,7 +38,7 @@ const help = (variable: string | undefined) =>
 const unresolved =
   /(?:failed to resolve import|could not resolve|can't resolve) ["']((?:@[\w.-]{1,100}\/)?\w[\w.-]{0,100})/i;
 
-/** webpack 4 uses a hash that OpenSSL 3 leaves out, and with it Node 17 and later. */
+/** webpack 4 uses a hash that OpenSSL 3 lacks. Node 17 and later include OpenSSL 3. */
 const opensslAdvice = (line: string) =>
   /ERR_OSSL_EVP_UNSUPPORTED|digital envelope routines::unsupported/.test(line)
     ? "; its webpack is too old for this Node: set the variable NODE_OPTIONS of the environment to --openssl-legacy-provider, or name Node 16 in engines of package.json or .nvmrc"

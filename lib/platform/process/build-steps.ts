@@ -20,7 +20,7 @@ export interface Step {
   readonly program?: string;
 }
 
-/** What the log shows of a command: a program of many lines says in its first what it does. */
+/** The part of a command that the log shows. The first line of a long script describes it. */
 export const firstLine = (command: string): string => command.split("\n", 1)[0] ?? "";
 
 /** The parts that all steps of one build share. */
@@ -42,7 +42,7 @@ const memoryReason = ({ memory_bytes }: BuildLimits) =>
   `it used more memory than deployments.buildMemory (${byteSizeText(memory_bytes)})`;
 const processesReason = `it ran more than ${maxProcesses} processes`;
 
-/** Without a control group, it measures the processes itself. */
+/** The limit that a step exceeded. Without a control group, its processes are measured here. */
 const reasonOf = (child: Child, limits: BuildLimits) => () => {
   const passed = child.passed?.();
   if (child.passed) return passed === "memory" ? memoryReason(limits) : passed && processesReason;

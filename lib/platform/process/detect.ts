@@ -18,7 +18,7 @@ export function detect(root: string, top = root) {
   const node = packages === undefined ? undefined : nodeApp(root, packages, top);
   const chosen = settings.start ?? (settings.static === undefined ? processes.get("web") : undefined);
   const isNode = chosen === undefined && (settings.static !== undefined || node?.start !== undefined);
-  // With a Node start or a static site, no other language is needed. A Procfile may start programs of any.
+  // A Node start or a static site needs no other language. A Procfile may start programs of any language.
   const python = isNode ? undefined : pythonApp(root);
   const isPython = chosen === undefined && procfile === undefined && python?.start !== undefined;
   const others = [python, isNode || isPython ? undefined : goApp(root)].filter((one) => one !== undefined);
@@ -30,7 +30,7 @@ export function detect(root: string, top = root) {
     ...others.flatMap((one) => one.steps),
     ...(build === undefined ? [] : [{ name: "Building", command: build }]),
   ];
-  // Otherwise Python buffers its output, which the log then receives late, and keeps compiled files that end with it.
+  // Otherwise Python buffers its output, so the log gets it late, and writes compiled files that no later start uses.
   const ofPython = { PYTHONUNBUFFERED: "1", PYTHONDONTWRITEBYTECODE: "1" };
   const variables: Record<string, string> = others.some(({ name }) => name === "Python") ? ofPython : {};
   const files = { "svc.json": own, "package.json": packages, Procfile: procfile };

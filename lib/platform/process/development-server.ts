@@ -23,7 +23,7 @@ const runner = /^(npx|bunx|pnpx|exec|env|cross-env|dotenv|-.*|\w+=.*)$/;
 const managers = /^(npm|yarn|pnpm|bun)$/;
 const managersOwn = /^(run|run-script|exec|dlx|x|-.*)$/;
 
-/** The words of a command from the first that names a program. */
+/** Drops the words in front of a program. */
 const from = (words: readonly string[], skipped: RegExp) => {
   const first = words.findIndex((word) => !skipped.test(word));
   return first < 0 ? [] : words.slice(first);

@@ -10,12 +10,12 @@ const server =
 /** Messages about a certificate that no known authority has signed: of Node, OpenSSL, Python and Go. */
 const untrusted =
   /SELF_SIGNED_CERT|UNABLE_TO_VERIFY_LEAF|UNABLE_TO_GET_ISSUER|self[- ]signed certificate|CERTIFICATE_VERIFY_FAILED|unable to get local issuer|signed by unknown authority/i;
-/** What helps a build, or an app, to trust an own authority. */
+/** Advice for a build or an app that does not trust a private certificate authority. */
 export const certificateAdvice = (lines: readonly string[], isBuild: boolean): string | undefined =>
   lines.some((line) => untrusted.test(line))
     ? `; it does not trust the certificate of a server: name a file with that certificate authority in NODE_EXTRA_CA_CERTS (Node), ${isBuild ? "PIP_CERT (pip) " : "REQUESTS_CA_BUNDLE (Python) "}or SSL_CERT_FILE (others), as ${isBuild ? "deployments.buildVariables" : "a variable of the environment"}; it must lie where boxes can read it, such as below /etc/ssl`
     : undefined;
-/** What helps where a script has the line ends of Windows. */
+/** Advice for a script with the line ends of Windows. */
 export const windowsAdvice = (lines: readonly string[]): string | undefined =>
   lines.some(isOfWindows) ? `; a script has the line ends of Windows (CRLF): ${keepLf("*.sh")}` : undefined;
 
@@ -30,13 +30,13 @@ function variableTo(variables: Readonly<Record<string, string>>, port: string | 
   return undefined;
 }
 
-/** Reports of a place that is read-only. For a recursive mkdir there, Node reports ENOENT. */
+/** Messages about a read-only path. For a recursive mkdir there, Node reports ENOENT. */
 const readOnly = /EROFS|[Rr]ead-only file system|Errno 30|no such file or directory, mkdir '\/(?!(?:app|data|tmp)[/'])/;
-/** The path in a line such as `EROFS: read-only file system, mkdir '/etc/todos'` or `open /etc/todos: read-only file system`. */
+/** The path in `EROFS: read-only file system, mkdir '/etc/todos'` or `open /etc/todos: read-only file system`. */
 const pathIn = (line: string) =>
   /['"](\/[^'"]+)['"]/.exec(line)?.[1] ?? /\s(\/[^\s:]+): read-only file system/i.exec(line)?.[1];
 
-/** `node --env-file` ends without this file. */
+/** The file that `node --env-file` did not find. */
 const envFile = /^node: (\S{1,200}): not found$/;
 const missing = /Cannot find (?:module|package) '((?:@[^'/]+\/)?[^'/.][^'/]*)/;
 

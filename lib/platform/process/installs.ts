@@ -6,12 +6,12 @@ import { Failure } from "../runtime/failure.ts";
 import type { Wanted } from "./wanted-versions.ts";
 
 const npm = "--include=dev --no-audit --no-fund --prefer-offline";
-/** Flags, because npm would warn about the settings if they were variables. Nobody answers a question of a build. */
+/** Flags, because npm warns about such variables. The second flag prevents a question, which a build cannot answer. */
 const pnpmStore = '--store-dir "$XDG_CACHE_HOME/pnpm" --config.confirm-modules-purge=false';
 
 /**
- * The package managers. If a folder has several lock files, the first match in this order wins. `frozen` installs the locked
- * versions with development dependencies, whatever NODE_ENV is; `prune` removes those, without running scripts.
+ * The package managers. If a folder has several lock files, the first match in this order wins. `frozen` installs the
+ * locked versions with development dependencies, whatever NODE_ENV is; `prune` removes those, without running scripts.
  */
 const managers = {
   npm: {
@@ -117,7 +117,7 @@ export function installOf(own: string, given: string | undefined, top = own, npm
   };
 }
 
-/** Settings for package managers: caches survive a build, and packages are copied into the release. */
+/** Settings for package managers: a cache outlives a build, and packages are copied from it into the release. */
 export const installVariables = (cache: string): Record<string, string> => ({
   npm_config_cache: `${cache}/npm`,
   YARN_CACHE_FOLDER: `${cache}/yarn`,

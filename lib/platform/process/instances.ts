@@ -46,7 +46,7 @@ function deniedAdvice(printed: readonly LogLine[]): string {
 /** What interpreters print about a program that was not built. */
 const absentProgram = /no such file|\bjar(?:file)?\b|(?:can ?not|can't|could not|unable to) (?:access|find|load|open)/i;
 
-/** Whether a start failed because there is no such program, or because it cannot be executed. */
+/** Whether a start failed because its program is missing or cannot be executed. */
 const lacksProgram = (ending: Ending | undefined, printed: readonly LogLine[]): boolean =>
   ending?.code === 126 ||
   ending?.code === 127 ||
@@ -82,7 +82,7 @@ export function createInstances(
   const boxOf = async (app: App, root: string) => {
     const folder = releases.appOf(app.release);
     const user = await userOf(app.organization_id);
-    // An earlier version of the service created releases as its own user.
+    // The releases of earlier versions belong to the service's user.
     await files.own(folder, user);
     return {
       app: folder,

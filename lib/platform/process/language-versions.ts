@@ -20,7 +20,7 @@ async function providePython({ range, from }: Wanted, box: Box, build: Build): P
     const [version, file] = line.split(" ");
     return version && file ? [{ version, file }] : [];
   });
-  // A machine without any Python is told so by the first step.
+  // The first step reports that the machine has no Python.
   if (interpreters.length === 0) return;
   const fits = (accepted: string) => interpreters.find(({ version }) => isInRange(version, accepted));
   // A machine rarely has the exact patch, and patches are compatible.
@@ -36,7 +36,7 @@ async function providePython({ range, from }: Wanted, box: Box, build: Build): P
   const message = `Python ${version} runs the app (${from}${isExact ? "" : ` asks for ${range}, which this machine lacks`})`;
   build.log({ level: isExact ? "info" : "warn", message });
   if (file === "python3") return;
-  // Not a link: a virtual environment takes its libraries from beside the file that runs.
+  // A script instead of a link: a virtual environment searches for libraries next to its interpreter.
   const program = `${toolsFolder}/.bin/python3`;
   const lines = ["#!/bin/sh", `exec ${file} "$@"`].map(quoted).join(" ");
   await printed(

@@ -14,7 +14,7 @@ const isFetched = (name: string) => ["yarn", "pnpm", "bun"].includes(name);
 
 const versionIn = (text: string) => /\d{1,9}(\.\d{1,9}){1,5}/.exec(text)?.[0];
 
-/** What builds find on this machine, and the commands that install what is missing. */
+/** Describes the languages that builds find on this machine, and the commands that install the missing ones. */
 export async function describeLanguages({ sandbox, userOf }: Machine, app: string): Promise<string> {
   const scripts = [...languages, ...managers.map((name) => [name, name, `${name} --version`] as const)];
   const lines = scripts.map(([, , script], i) => `echo "${i} $({ ${script}; } 2>/dev/null | tail -n 1)"`);

@@ -43,7 +43,7 @@ function scriptOf(scripts: Readonly<Record<string, string>>, name: string): stri
 const buildOf = (scripts: Readonly<Record<string, string>>) =>
   ["svc-build", "heroku-postbuild", "build"].find((name) => name in scripts);
 
-/** Default programs of a package without a build or an index.html: there, such files may be for browsers. */
+/** Default programs of a package. With a build or an index.html, such files may be for browsers, so none is used. */
 const unnamed = ["index.js", "app.js", "src/index.js", "src/server.js"];
 
 function programOf(root: string, { main, scripts }: Manifest): string | undefined {
@@ -54,7 +54,7 @@ function programOf(root: string, { main, scripts }: Manifest): string | undefine
   return program === undefined ? undefined : `node ${quoted(program)}`;
 }
 
-/** A build before the start. It has already run, and a running app cannot write to its release. */
+/** The build in a start script. It has already run, and a running app cannot write to its release. */
 const buildBefore = /^\s*(npm run|(yarn|pnpm|bun)( run)?) build\s*(&&|$)/;
 
 function withoutBuildBefore(scripts: Readonly<Record<string, string>>): Readonly<Record<string, string>> {

@@ -112,7 +112,7 @@ async function tryDisks(folder: string, user: number | undefined): Promise<strin
   }
 }
 
-/** Writes in the ways in which a layer may fail: over a file, into a folder, and in place of a folder. */
+/** Tests the writes that may fail in a layer: over a file, into a folder, and in place of a folder. */
 const writing = "echo 1 >> old/file && : > old/new && rm -r old && mkdir old && [ ! -e old/file ]";
 
 const probeIn = (folder: string) => join(folder, "probe");

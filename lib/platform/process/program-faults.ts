@@ -1,6 +1,6 @@
 import { quoted } from "../../kernel/text/shell-words.ts";
 
-/** What helps where a program may not be executed. */
+/** Advice for a program that may not be executed. */
 export function notExecutable(program: string): string {
   const denied = `${program} is not executable`;
   if (!program.includes("/"))
@@ -9,7 +9,7 @@ export function notExecutable(program: string): string {
   return `${denied}: ${inGit}start it with its interpreter, such as sh ${program}`;
 }
 
-/** What helps where a file has the line ends of Windows. */
+/** Advice for a file with the line ends of Windows. */
 export const keepLf = (files: string): string =>
   `save it with LF, and keep it so with a line such as "${files} text eol=lf" in .gitattributes`;
 
@@ -32,8 +32,8 @@ export const programOf = (command: string): string | undefined =>
   /^(?:exec\s+|\w+=\S*\s+)*([\w./+@-]+)(?=\s|$)/.exec(command.trim())?.[1];
 
 /**
- * The first program of these commands that cannot run: it is not executable, its first line ends as on Windows, or
- * there is none. `look` runs a script, once, where the commands run.
+ * The first program of these commands that cannot run: it is not executable, its first line ends as on Windows, or it
+ * does not exist. `look` runs a script in the box of the commands, once.
  */
 export async function programFault(commands: readonly string[], look: (script: string) => Promise<string>) {
   const programs = commands.map(programOf).filter((one) => one !== undefined);
@@ -46,7 +46,7 @@ export async function programFault(commands: readonly string[], look: (script: s
     denied: notExecutable(program),
     crlf: `the interpreter of ${program} is not found, because its lines end as on Windows (CRLF): ${keepLf(program.replace(/^\.\//, ""))}`,
   };
-  // Without a reason, it was not found.
+  // No reason means that it was not found.
   return { program, reason: reasons[word] };
 }
 

@@ -5,7 +5,7 @@ import { wantedPython } from "./wanted-versions.ts";
 
 const install = ".venv/bin/pip install --disable-pip-version-check --no-input";
 const requirements = '"$TMPDIR/requirements.txt"';
-/** Projects such as a flat folder of programs are no packages. They run with their dependencies. */
+/** Some projects, such as a flat folder of programs, are not packages. They run with only their dependencies. */
 const noPackage = 'echo "The project itself cannot be installed as a package, so only its dependencies are"';
 const itself = [
   `{ ${install} --no-deps . > "$TMPDIR/project.log" 2>&1`,
@@ -23,7 +23,7 @@ function ofProject(text: string, further: string): Step[] {
   if (hasBuild && !isListed && !isPoetry) return [{ ...installing, command: `${install} .${further}` }];
   const isPackage = hasBuild && !/^package-mode\s*=\s*false/m.test(text);
   const dependencies = `${install} -r ${requirements}${further}`;
-  // Poetry itself knows more forms of dependencies than the list.
+  // Poetry supports more forms of dependencies than `listing`.
   const either = `${install} .${further} || {\n${noPackage}\n${listing(requirements)} && ${dependencies}\n}`;
   if (isPoetry && isPackage) return [{ ...installing, command: either }];
   return [

@@ -39,7 +39,7 @@ export interface Sandbox {
   start(script: string, box: Box, take: TakeOutput): Child;
   /** The ports on which a box's programs listen; undefined if boxes share the machine's network. */
   readonly listening: ((child: Child) => readonly Listener[]) | undefined;
-  /** Holds the layer of a box that runs. The returned function says, after its end, whether it left something there. */
+  /** Holds the layer of a running box. The returned function tells, after its end, whether the layer has content. */
   readonly layerOf: ((child: Child) => () => boolean) | undefined;
 }
 
@@ -101,7 +101,8 @@ const groupOf = (groups: Groups | undefined, { memory_bytes }: Box) =>
   groups?.make({ memory_bytes, processes: maxProcesses + setupProcesses, endsTogether: true });
 
 /**
- * No isolation: deployed code can read all that the server's user can, with the database and the server's environment.
+ * No isolation: deployed code can read everything that the server's user can, including the database and the server's
+ * environment.
  */
 export function noSandbox(groups: Groups | undefined): Sandbox {
   const command = (script: string, box: Box, group: Group | undefined): Command => {
@@ -156,7 +157,7 @@ function hostParts(): string[] {
   ];
 }
 
-/** The parts of Node, if a version manager keeps it. The folder above may be somebody's home. */
+/** The folders of Node, if a version manager installed it. The folder above them may be somebody's home. */
 function ownNode(): string[] {
   const node = realpathSync(process.execPath);
   const programs = dirname(node);

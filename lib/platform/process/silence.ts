@@ -10,7 +10,7 @@ const maxShown = 120;
 /** Of many processes, only the last two are named; a few more are read, because some may have ended. */
 const maxRead = 8;
 
-/** A command line may have 2 MB. A secret that begins in what is shown has to be whole. */
+/** A command line may have 2 MB. More is read than shown, because only a whole secret can be hidden. */
 const maxSearched = 64 * 1024;
 
 const commandOf = (pid: number) => {

@@ -6,7 +6,7 @@ import type { Plan } from "./detect.ts";
 const nothingFound = (places: readonly string[]) =>
   `nothing to run was found: neither svc.json with start or static, nor a Procfile with web, nor package.json with a start script, main or server.js, nor requirements.txt or pyproject.toml with main.py or app.py, nor go.mod, nor a Dockerfile (for the runtime engine), nor a static folder with index.html (${places.join(", ").replace(/, \.$/, " or the top")})`;
 
-/** Runs a script in the build's box: its links can only lead to files of the box. */
+/** Runs a script in the build's box, where links can only lead to files of the box. */
 type Look = (script: string) => Promise<string>;
 
 /** Output folders. After a build they come first, because the sources may contain an index.html too. */
@@ -39,7 +39,7 @@ const below = [
   'do [ ! -f "$file" ] || dirname "$file"; done | sort -u | grep -v "^node_modules/" | head -n 10',
 ].join("\n");
 
-/** Outputs that nothing runs here, each with the platform that it is for. */
+/** Build outputs that cannot run here, each with its platform. */
 const elsewhere = {
   ".vercel/output/config.json": "Vercel",
   ".netlify/functions-internal/.gitkeep": "Netlify",
@@ -89,7 +89,7 @@ const programs = [
 
 /**
  * Servers that frameworks build for Node, each with a file that only such a build has: Nitro (Nuxt, TanStack Start),
- * SvelteKit, Astro, Next, unless it wrote a static site.
+ * SvelteKit, Astro, and Next without a static export.
  */
 const servers: Readonly<Record<string, string | undefined>> = {
   ".output/server/index.mjs": "node .output/server/index.mjs",

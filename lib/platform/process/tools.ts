@@ -77,8 +77,8 @@ async function fetchTool(wanted: Wanted, there: string | undefined, box: Box, bu
 }
 
 /**
- * Prints the version of a package manager, from its manifest, because running it takes longer. Corepack's shims are
- * none.
+ * Prints the version of a package manager, from its manifest, because running it takes longer. Corepack's shims do not
+ * count.
  */
 const versionScript = (name: string) => `
 file=$(command -v ${name}) || exit 0
@@ -91,8 +91,8 @@ else
 fi`;
 
 /**
- * Links the headers of the build's Node into node-gyp's cache, so that packages which compile need no nodejs.org. About
- * a variable, npm 11 would warn.
+ * Links the headers of the build's Node into node-gyp's cache, so that packages with native code need no nodejs.org.
+ * npm 11 would warn about a variable for this.
  */
 const headersScript = `
 include=$(dirname "$(dirname "$(readlink -f "$(command -v node)")")")/include

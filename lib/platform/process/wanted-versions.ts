@@ -18,8 +18,8 @@ const lines: Readonly<Record<string, string>> = {
 };
 
 /**
- * A version manager's version as an npm range; undefined for `lts/*`, `node` and `system`, which any version fits. npm
- * knows no `3.13-dev`.
+ * A version manager's version as an npm range; undefined for `lts/*`, `node` and `system`, which mean any version. A
+ * suffix such as in `3.13-dev`, which npm does not accept, is dropped.
  */
 function rangeOf(text: string): string | undefined {
   const name = /^lts[/-](\w+)$/i.exec(text)?.[1]?.toLowerCase();
@@ -68,7 +68,7 @@ const rangeOfPython = (text: string) =>
     .replaceAll(",", " ")
     .trim();
 
-/** The Python in a table of `pyproject.toml`. Other tables have a key `python` for environments of tests. */
+/** The Python version in a table of `pyproject.toml`. In other tables, the key `python` is for test environments. */
 const inTable = (table: string) =>
   (/^\[tool\.poetry\.dependencies\]/.test(table)
     ? /^python\s*=\s*["']([^"']+)["']/m

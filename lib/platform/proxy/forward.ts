@@ -66,7 +66,7 @@ export function forward(request: IncomingMessage, response: ServerResponse, upst
     const { service } = upstream;
     const headers = service?.headers ?? requestHeaders(request, upstream);
     const repeatable = isRepeatable(request);
-    // Told to close, an app may answer before it has read the body, and close: its answer would be lost.
+    // With `Connection: close`, an app may answer and close before it has read the body, and its answer would be lost.
     if (!repeatable) headers.push("Connection", "keep-alive");
     // A kept-alive connection may be closing right now. A request that cannot be sent twice gets a new one.
     const asked = ask(request, headers, upstream, repeatable ? upstream.agent : upstream.single);
@@ -95,7 +95,7 @@ export function forward(request: IncomingMessage, response: ServerResponse, upst
       // The client must not take half a response for a whole one.
       answer.on("aborted", () => response.destroy());
       answer.pipe(response);
-      // Nobody waits for the rest of a body that has its answer.
+      // The app has answered, so it does not need the rest of the body.
       answer.once("end", () => {
         if (repeatable || request.complete) return;
         request.unpipe(asked).resume();
@@ -113,7 +113,7 @@ export function forward(request: IncomingMessage, response: ServerResponse, upst
       }
     });
     asked.on("error", (error) => {
-      // An app that took the rest of a body for its next request has answered that too.
+      // The app may have read the rest of the body as another request, and answered that too.
       if (isAnswered()) return;
       if (response.headersSent) return void response.destroy();
       service?.onFailure(error);
@@ -148,7 +148,7 @@ function pairs(raw: readonly string[]): Record<string, string[]> {
   return Object.fromEntries(headers);
 }
 
-/** A client should wait for the answer (RFC 6455). Some send their first frames at once. */
+/** A client should wait for the answer (RFC 6455), but some send their first frames at once. */
 const maxEarly = 65_536;
 
 /**

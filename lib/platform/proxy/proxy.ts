@@ -82,7 +82,7 @@ export function createProxy({ behindProxy, passwords }: { behindProxy: boolean; 
       ...(status === 401 ? [`www-authenticate: ${challenge}`] : []),
       "connection: close",
     ];
-    // The client may keep its end open, and its unread bytes would hide its end.
+    // `destroy`: the client may keep its side open. `resume`: unread bytes would hide that it has closed.
     socket.resume().end(`${lines.join("\r\n")}\r\n\r\n${text}`, () => socket.destroy());
   };
 

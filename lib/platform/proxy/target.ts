@@ -11,7 +11,7 @@ export interface Backend {
 }
 
 /**
- * An app may answer and close while the body is still being sent. A failed write ends nothing, so the answer is read.
+ * An app may answer and close while the body is still being sent. Failed writes are ignored, so the answer is read.
  */
 class PatientSocket extends Socket {
   override _write(chunk: unknown, encoding: BufferEncoding, done: (error?: Error | null) => void): void {
@@ -22,7 +22,7 @@ class PatientSocket extends Socket {
   }
 }
 
-/** For each request with a body a connection of its own. */
+/** Opens a new connection for each request. */
 class SingleUse extends Agent {
   override createConnection({ port, host }: ClientRequestArgs): Socket {
     return new PatientSocket().setNoDelay(true).connect(Number(port), host ?? "127.0.0.1");

@@ -11,7 +11,7 @@ const tooLarge = () =>
 const notZipped = () =>
   new Problem("unsupported_media_type", "the body must be gzip, which its Content-Encoding names, or have no encoding");
 
-/** Decompresses the body of a fetch. Throws if it is too large or no gzip, once the client has sent all of it. */
+/** Decompresses the body of a fetch. If it is too large or not gzip, reads all of it and then throws. */
 export async function* fetchBody(
   body: AsyncIterable<Uint8Array>,
   encoding: string | undefined,

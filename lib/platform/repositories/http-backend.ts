@@ -33,7 +33,7 @@ const silence = "60s";
 
 function variablesOf({ repository, service, method, query, header }: BackendRequest): Record<string, string> {
   const cut = repository.lastIndexOf("/");
-  // The body of a fetch is decompressed on its way.
+  // The body of a fetch is decompressed, so its length changes.
   const length = service === "git-upload-pack" ? undefined : header("content-length");
   return {
     GIT_PROJECT_ROOT: repository.slice(0, cut),
@@ -86,7 +86,7 @@ export async function httpBackend(
       for (let next = await chunks.next(); !next.done; next = await chunks.next()) yield next.value;
       await closed;
     } finally {
-      // A process counts as ended once its output was read or dropped. A client that goes leaves a rest.
+      // A process counts as ended once its output was read or dropped. If the client has left, this drops the rest.
       await chunks.return?.();
     }
   }
@@ -106,11 +106,11 @@ async function taken(stdin: NodeJS.WritableStream): Promise<void> {
   const over = new AbortController();
   const one = (event: string) => once(stdin, event, { signal: over.signal });
   await Promise.race([one("drain"), one("close")]).catch(() => {});
-  // The other one would leave its listeners.
+  // Removes the listeners of the other event.
   over.abort();
 }
 
-/** Streams the body to git. What git does not read is dropped, so that the client reads the response. */
+/** Streams the body to git. Drops the part that git does not read, because some clients read the response only then. */
 async function sendBody(
   { body, seen }: Pick<BackendRequest, "body" | "seen">,
   stdin: NodeJS.WritableStream & { readonly destroyed?: boolean; readonly writable: boolean },

@@ -11,7 +11,7 @@ type Read = (...args: string[]) => Promise<string | undefined>;
 
 const branchOf = (ref: string | undefined) => /^refs\/heads\/(.+)$/.exec(ref ?? "")?.[1];
 
-/** The characters of names that are kept for a push: it may have many branches, each with the names of all files. */
+/** The most characters of file names per push. It may have many branches, each of which changes all files. */
 const maxNames = 256 * 1024;
 
 async function changed(read: Read, { before, commit }: RefUpdate): Promise<string | undefined> {
@@ -25,7 +25,7 @@ export interface BranchChange {
 }
 
 /**
- * What git stored of a push: the branches and tags that still point to its commits, and what became of its branches.
+ * The results of a push: the branches and tags that still point to its commits, and the changes of branches.
  */
 export async function pushedBranches(read: Read, updates: readonly RefUpdate[]) {
   const lines = (await read("for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags")) ?? "";
@@ -38,7 +38,7 @@ export async function pushedBranches(read: Read, updates: readonly RefUpdate[]) 
     const { ref, commit } = update;
     const branch = branchOf(ref);
     const isPresent = present.get(ref) === commit;
-    // A ref that was never there cannot be deleted.
+    // Git did not store it, or it deletes a ref that does not exist.
     if (!(isPresent || update.isStored) || (commit ?? update.before) === undefined) continue;
     if (branch === undefined) {
       if (isPresent && commit !== undefined && ref.startsWith("refs/tags/")) tags.push(ref.slice("refs/tags/".length));

@@ -144,7 +144,7 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
         for (const one of leaves) one();
       };
       try {
-        // The first request of a push too: git shows its user only the reason why that one is refused.
+        // Also for the first request of a push: git shows its user the reason of a refusal only there.
         const lack = mayMake ? await lackOfDisk(folder, "a push") : undefined;
         if (lack !== undefined) throw new Problem("unavailable", lack, { headers: { "retry-after": "60" } });
         const isPush = request.service === "git-receive-pack";

@@ -39,7 +39,7 @@ export const gitSettings = (pushLimit_bytes: number) => `[safe]
 	threads = 1
 ${gitMemorySettings}`;
 
-/** What would lead git to settings or objects elsewhere. */
+/** Files that point git to settings or objects elsewhere. */
 const foreign = [".git", "commondir", "objects/info/alternates"];
 
 /** Gives a repository the settings of a new one. A restored one may have others, which could name programs to run. */

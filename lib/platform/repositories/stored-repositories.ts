@@ -68,7 +68,7 @@ export const storedRepositories = ({
   setDefaultBranch: async (name: RepositoryName, branch: string): Promise<boolean> =>
     (await read(pathOf(name), "symbolic-ref", "HEAD", `refs/heads/${branch}`)) !== undefined,
 
-  /** Removes a repository. The rename comes first, so that no push meets a half of it. */
+  /** Removes a repository. The rename comes first, so that no push finds a part of it. */
   async remove(name: RepositoryName): Promise<void> {
     const half = `${pathOf(name)}.${createRandom().alphanumeric(16)}.half`;
     await rename(pathOf(name), half);

@@ -28,7 +28,7 @@ export interface Program {
   readonly port?: number;
   /** The ports on which it listens. Set only if the app can choose them itself. */
   readonly listening?: (child: Child) => readonly Listener[];
-  /** Returns the function that says, once the program has ended, whether it left files that ended with it. */
+  /** Returns a function that tells, after the end of the program, whether files that it wrote were lost. */
   readonly layerOf?: (child: Child) => () => boolean;
   /** Extends the reason of a failed start, based on the last output lines. */
   readonly explain?: (ending: Ending | undefined, printed: readonly LogLine[]) => string;
@@ -79,7 +79,7 @@ function createApp(program: Program, signal: AbortSignal) {
   const workers = program.workers?.({ output: output.add, crashed });
   const stopping = new AbortController();
   const giveUp = onAbort(signal, () => stopping.abort());
-  /** Resolves with whether it accepts requests again. */
+  /** Holds requests until the app accepts them again. */
   let arrival = createArrival();
   let child: Child | undefined;
   let running = program.running;

@@ -60,11 +60,11 @@ export function rootWithin(
   throw new Failure(`the repository has no folder ${root}, ${from}`);
 }
 
-/** In KiB. The server waits while settings are checked. */
+/** In KiB. Checking the settings blocks the server. */
 const maxSettings = 256;
 const maxFile = 1024;
 
-/** The real path of a file of the repository; undefined for a link that leads out of it, whether or not to a file. */
+/** The real path of a file or folder of the repository; undefined if it is missing or a link leads out of it. */
 function pathWithin(root: string, name: string): string | undefined {
   try {
     const real = realpathSync(join(root, name));
@@ -74,7 +74,7 @@ function pathWithin(root: string, name: string): string | undefined {
   }
 }
 
-/** The real path of a file of the repository; undefined for a folder too. */
+/** The same for a file; undefined for a folder. */
 function fileWithin(root: string, name: string): string | undefined {
   const real = pathWithin(root, name);
   return real !== undefined && statSync(real).isFile() ? real : undefined;
@@ -120,7 +120,7 @@ export function parseFile<S extends v.GenericSchema>(schema: S, name: string, te
   } catch (error) {
     throw new Failure(`${name} is not JSON: ${(error as Error).message}`);
   }
-  // Only the first mistake is reported, and to look for the next date of a schedule that never fires is slow.
+  // Only the first mistake is reported, and the check of a schedule that never fires is slow.
   const result = v.safeParse(schema, given, { abortEarly: true });
   if (result.success) return result.output;
   const { path, message } = detailOf(result.issues[0]);

@@ -7,7 +7,7 @@ import { plainFiles } from "../box/tenant-files.ts";
 
 /** Needed because an environment may be named `..`. */
 const prefix = "of-";
-/** The data folder of a deleted environment, until its apps have ended. */
+/** The prefix for a deleted environment, whose folder remains until its apps have ended. */
 const retired = "gone-";
 
 export type DataFolders = ReturnType<typeof createDataFolders>;

@@ -57,7 +57,7 @@ export interface RuntimeKind extends Pick<Runtime, "name" | "refuses" | "begin">
   detail(): string;
   protections?(): readonly Protection[];
   find(name: string): Promise<Release | undefined>;
-  /** Builds a release with the name of the deployment. Rejects with `Declined` if another runtime may take the source. */
+  /** Builds a release, named after the deployment. Rejects with `Declined` if another runtime may take the source. */
   build(order: Order, run: Run): Promise<Release>;
   releases(): Stored;
   readonly caches: ProjectCaches;
@@ -93,7 +93,7 @@ export function createRuntimeDriver(kinds: readonly RuntimeKind[]) {
   const started = new Map<string, Instance>();
   const closing = new AbortController();
   const { signal }: Pick<Run, "signal"> = closing;
-  /** Of work outside of deployments, nothing is logged. */
+  /** For work outside of deployments, which logs nothing. */
   const quietRun: Run = { log: () => {}, isFull: () => true, resolved: () => {}, signal };
   // Each restarted app keeps a listener while it runs.
   setMaxListeners(0, signal);

@@ -43,8 +43,8 @@ const passed = /^(https?_proxy|no_proxy|all_proxy|SSL_CERT_(FILE|DIR)|SSH_AUTH_S
 const maxOutput = 1024 * 1024;
 
 /**
- * Git reads only these settings: hooks never run, and only the code host's protocol is allowed. A local repository's
- * second git process would not see `-c`.
+ * Git reads only these settings: hooks never run, and only the code host's protocol is allowed. In a file, because the
+ * second git process of a local repository would not see `-c`.
  */
 const config = (scheme: string) => `[safe]
 	directory = *

@@ -38,7 +38,7 @@ const refOf = ({ branch, tag }: Wanted) => (tag ? `refs/tags/${tag}` : branch ? 
 const describe = ({ branch, tag }: Wanted) =>
   tag ? `the tag ${tag}` : branch ? `the branch ${branch}` : "the default branch";
 
-/** The commit of a ref in the output of `git ls-remote`: of an annotated tag, the line with `^{}` has it. */
+/** The commit of a ref in the output of `git ls-remote`. For an annotated tag, it is in the line with `^{}`. */
 function commitIn(stdout: string, ref: string): string | undefined {
   const commits = new Map(stdout.split("\n").map((line) => line.split("\t", 2).reverse() as [string, string]));
   const commit = commits.get(`${ref}^{}`) ?? commits.get(ref);
@@ -99,7 +99,7 @@ export function createGit(folder: string, caches: string, host: CodeHost, group?
     );
   };
 
-  /** The folder of a repository that this service hosts. Without the wanted commit, the code host's is used. */
+  /** The folder of a repository that this service hosts. Undefined without the commit, which the code host may have. */
   const ownOf = async ({ organization_id, source: { repo }, pin }: Order, signal: AbortSignal) => {
     const path = repo === null ? undefined : await host.own?.({ organization_id, repo });
     if (path === undefined) return undefined;

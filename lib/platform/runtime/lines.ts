@@ -9,7 +9,7 @@ const maxBuffer = 32 * 1024;
 const lines_perMs = 5;
 const bytes_perMs = 8 * 1024;
 
-/** For how many milliseconds to stop reading a program whose log is full: reading at once would keep a processor busy. */
+/** How many milliseconds to stop reading a program whose log is full: reading at once would keep a processor busy. */
 export const pauseUnread = (chunk: Buffer): number => chunk.length / (4 * bytes_perMs);
 
 /** A program whose output is not read, until a time. */
@@ -59,8 +59,8 @@ function entryOf(text: string): LogLine {
 }
 
 /**
- * Splits a program's output into entries. Of a line with carriage returns, only the last state counts. `hide` comes
- * before the cut of a long line, which could leave half a secret.
+ * Splits a program's output into entries. Of a line with carriage returns, only the last state counts. `hide` runs
+ * before a long line is cut, because the cut could leave half a secret.
  */
 export function createLineReader(take: (line: LogLine) => void, hide: (text: string) => string) {
   const decoder = new StringDecoder("utf8");

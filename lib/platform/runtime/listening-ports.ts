@@ -50,7 +50,7 @@ export function listeningPorts(pid: number, leadsOut: readonly number[]): Listen
 }
 
 const look_ms = 250;
-/** The time between two looks, as a multiple of the time that one takes: a program may have 60,000 sockets. */
+/** The pause between looks, as a multiple of a look's duration: a program may have 60,000 sockets. */
 const pause = 50;
 /** The fraction of the health timeout after which the app's own port is accepted. */
 const patience = 1 / 12;

@@ -1,4 +1,4 @@
-/** Makes a function that runs the works of each name one after another. `all` resolves when all present ones have ended. */
+/** Creates a function that runs the work of each name one after the other. `all` resolves when all of it has ended. */
 export function createOneAtATime() {
   const last = new Map<string, Promise<void>>();
   const run = <T>(name: string, work: () => Promise<T>): Promise<T> => {

@@ -3,7 +3,7 @@ import { AbortController } from "../../kernel/node/web.ts";
 
 /** The wait before an app, a worker or a release is started again, by the number of failures in a row. */
 export const backoff_ms = (failures: number): number => Math.min(250 * 2 ** failures, 30_000);
-/** A program that ended after this long had started successfully: its next back-off is the first one. */
+/** A program that ran this long had started successfully, so its back-off begins anew. */
 export const stable_ms = 60_000;
 
 /** Calls `run` when the signal aborts, or now if it has. Returns the function that stops listening. */

@@ -19,7 +19,7 @@ const stored = v.object({
   isPruned: v.optional(v.boolean(), false),
   /** Sentences about parts of its source that were not fetched, which explain a failed start. */
   missing: v.optional(v.array(v.string()), []),
-  /** A sentence about its language, if that is not built. It explains a start that failed because of the program. */
+  /** A sentence about a language that is not built here. It explains a start that failed for lack of a program. */
   otherLanguage: v.optional(v.string()),
   /** The variables that a file such as `.env.example` names. */
   example: v.optional(v.object({ file: v.string(), names: v.array(v.string()) })),

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 
 const maxWords = 1024;
 
-/** Runs a program to its end and returns its output. Rejects with the last words of a program that fails. */
+/** Runs a program to its end and returns its output. If it fails, rejects with its last error output. */
 export function runProgram(
   [file = "", ...args]: readonly string[],
   { signal }: { readonly signal?: AbortSignal | undefined } = {},

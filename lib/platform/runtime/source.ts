@@ -39,7 +39,7 @@ export function explainMissing(missing: readonly string[], error: unknown): unkn
   return new Failure(`${error.message}. ${missing.join(". ")}`);
 }
 
-/** Submodules may have submodules. */
+/** The depth to which submodules of submodules are fetched. */
 const maxLevels = 3;
 
 /** Fetches the commit of a source and writes its files, with those of its submodules, into the release's folder. */
@@ -93,7 +93,7 @@ async function fetchInto(
   return { id: resolved.commit, submodules };
 }
 
-/** Fetches submodules, each under the rules of a source. Returns a sentence about each that could not be. */
+/** Fetches submodules, each under the rules of a source. Returns a sentence about each that was not fetched. */
 async function fetchSubmodules(
   into: string,
   submodules: readonly Submodule[],

@@ -22,13 +22,13 @@ const isName = (name: string) => /^[\w-][\w.-]*\/[\w-][\w.-]*$/.test(name);
 const hostAndPath = (url: string) =>
   /^(?:[a-z+]+:\/\/)?(?:[^@/]*@)?([\w.-]+)(?::\d+)?[:/](.+)$/i.exec(url)?.slice(1, 3) ?? [];
 
-/** An address as logs may show it: without what may be a password or a token. */
+/** An address for logs, without possible passwords and tokens. */
 export const shownAddress = (url: string): string =>
   (url.split(/[?#]/, 1)[0] ?? "").replace(/^([a-z+]+:\/\/)?.*@/i, "$1");
 
 /**
  * The source `owner/repo` that a submodule's address means, and whether the code host has it. A relative address starts
- * at the repository; another one may lie below the path of the code host's template.
+ * at the repository. An absolute one may include the path of the code host's template.
  */
 export function sourceAt(url: string, { parent, host }: { readonly parent: string; readonly host: string }) {
   const isRelative = /^\.\.?\//.test(url);

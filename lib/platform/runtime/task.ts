@@ -5,7 +5,7 @@ import { AbortController } from "../../kernel/node/web.ts";
 
 export type End = Exclude<Progress, { state: "running" }>;
 
-/** What the work of a deployment is told. */
+/** The log, the signal and the callbacks for the work of a deployment. */
 export interface Run {
   readonly log: (line: LogLine) => void;
   readonly isFull: () => boolean;

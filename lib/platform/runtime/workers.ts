@@ -6,7 +6,7 @@ import { monotonicNow } from "../../kernel/node/system.ts";
 import { AbortController } from "../../kernel/node/web.ts";
 import { backoff_ms, onAbort, pause, stable_ms } from "./pause.ts";
 
-/** A command that runs beside the app: an additional line of its Procfile. */
+/** A command that runs beside the app: another line of its Procfile. */
 export interface Worker {
   readonly name: string;
   readonly command: string;
