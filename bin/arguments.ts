@@ -191,7 +191,7 @@ export function readJson(given: string, what: string): unknown {
   return parseJson(text, `the ${what} file ${path}`);
 }
 
-/** Returns a value of JSON, unless it has so many levels that a program cannot go through them. */
+/** Returns a JSON value. Refuses one that is nested too deeply for a recursive program. */
 export function refuseDeep<T>(value: T, what: string): T {
   if (isTooDeep(value)) throw new UsageError(`${what} must not be nested deeper than ${maxLevels} levels`);
   return value;

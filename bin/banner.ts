@@ -28,8 +28,8 @@ interface About {
 const width = 80;
 
 /**
- * The text that a start prints: addresses, key, what is not as usual, warnings, and commands that work as printed. Apart
- * from warnings and unusual options, it has at most 14 lines.
+ * The text that a start prints: addresses, key, unusual options, warnings, and commands that work as printed. Without
+ * warnings and unusual options, it has at most 14 lines.
  */
 export function banner(about: About): string {
   const { mode, options, warnings } = about;
@@ -85,7 +85,7 @@ function rowsOf(about: About): Row[] {
   ];
 }
 
-/** In `dev`, nothing is sent without `--send`. */
+/** Whether a mail server is configured but not used: `dev` sends nothing without `--send`. */
 const hasUnusedMailServer = ({ mail, outbound }: Options): boolean =>
   typeof mail === "object" && mail.url !== undefined && mail.transport === undefined && outbound?.send !== true;
 
@@ -103,7 +103,7 @@ const long = (command: string) => wrapped(command, width - 6).join(" \\\n    ");
 const connecting = ({ url, api_key }: About) =>
   long(`export SVC_URL=${url} SVC_API_KEY=${api_key ?? "sk_live_YOUR_KEY"}`);
 
-/** Commands that make a folder to deploy: a static site, for `engine` alone with a Dockerfile. */
+/** Commands that make a folder to deploy: a static site. If `engine` is the only runtime, it needs a Dockerfile. */
 const folderFor = (runtime: string) => [
   "mkdir -p hello && echo 'Hello from my first app' > hello/index.html",
   ...(runtime.includes("process")

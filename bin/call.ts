@@ -66,7 +66,7 @@ async function follow(input: Readonly<Record<string, unknown>>, client: Client, 
   await printLog(client.followLogs(name === undefined ? id : { id, name: String(name) }), args);
 }
 
-/** What to do if an answer with a new key cannot be printed: it is shown only once. */
+/** The advice if an answer cannot be printed whose new key is shown only once. */
 const remedies: Readonly<Record<string, (made: { readonly id: string }) => string>> = {
   "keys.create": ({ id }) => lostKey(`call keys.revoke ${id}`),
   "invitations.accept": ({ id }) =>
@@ -77,7 +77,7 @@ async function call(args: Given): Promise<void> {
   const [id = "", ...words] = args._;
   const operation = operationOf(id);
   const [feature, verb] = id.split(".");
-  // Otherwise a generation would pass it to its model as an input.
+  // Otherwise a generation would pass `wait` to its model as an input.
   if (verb === "create" && words.some((word) => word.startsWith("wait=")))
     throw new UsageError(`${id} does not wait; wait for what it makes: svc-server call ${feature}.get ID wait=30`);
   const input = inputOf(operation, words);

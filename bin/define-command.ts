@@ -13,11 +13,11 @@ export const optionalWord = (description: string) => ({ type: "positional", desc
 
 export const json: ArgsDef = { json: flag("Print JSON, for programs.") };
 
-/** A command in the help of the command above it. */
+/** A command's entry in its parent's help. */
 export interface Listed {
   /** What the command does, without a full stop. With its name it is a line of at most 72 characters. */
   readonly summary: string;
-  /** A use that works as it is written. Words in capitals, such as ID, stand for a value of the reader's. */
+  /** A command line that works as written. Words in capitals, such as ID, are placeholders. */
   readonly example: string;
   readonly load: Command | (() => Promise<Command>);
 }
@@ -29,9 +29,9 @@ export const listed = (summary: string, example: string, load: Listed["load"]): 
   load,
 });
 
-/** A command of citty, with the commands below it. */
+/** A command of citty, with its subcommands. */
 export interface Command extends Omit<CommandDef, "meta" | "args"> {
-  /** `description` is what its help says after its summary. */
+  /** `description` follows the summary in the command's help. */
   readonly meta: { readonly name: string; readonly description: string };
   readonly args?: ArgsDef;
   readonly list?: Listing;
@@ -51,7 +51,7 @@ export const command = (
   run: ({ args, rawArgs }) => run(withRepeats(args, rawArgs)),
 });
 
-/** Defines a command that consists of the commands below it. */
+/** Defines a command that has only subcommands. */
 export const parent = (name: string, more: string, list: Listing): Command => ({
   meta: { name, description: more },
   subCommands: Object.fromEntries(Object.entries(list).map(([word, { load }]) => [word, load])),

@@ -53,7 +53,7 @@ async function push(
     line(text) {
       if (!text.startsWith("remote:")) return;
       const said = text.slice("remote:".length).replace(/^ /, "").trimEnd();
-      // Only the first such line counts: the log follows it, and an app may print one too.
+      // Only the first such line counts. Later lines are the log, in which an app may print the same.
       deployment_id ??= /^Deployment (dep_[0-9A-Z]+): /.exec(said)?.[1];
       show(said);
     },
@@ -66,7 +66,7 @@ function refusalOf(said: string, branch: string): string {
     return "the service refused the key: it is wrong, revoked, expired, or belongs to another service";
   if (/\[rejected\]/.test(said))
     return `the service's branch ${branch} has commits that this repository lacks; pull them, or deploy with --force`;
-  // The last line is the same for every failure, so it is skipped.
+  // This line is the same for every failure.
   const lines = said.split("\n").filter((line) => !line.startsWith("error: failed to push some refs"));
   const lost = lines.find((line) => /^(fatal|error): .*(unable to read|missing|bad object|corrupt)/.test(line));
   if (lost !== undefined)

@@ -10,7 +10,7 @@ import { postgresChecks } from "../lib/store/postgres/inspection.ts";
 export interface Finding {
   readonly check: string;
   readonly ok: boolean;
-  /** Of a part of the box: whether the machine lacks it. */
+  /** Only for a protection of the box: whether the machine lacks it. */
   readonly missing?: boolean;
   readonly says: string;
 }

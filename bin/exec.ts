@@ -48,7 +48,7 @@ async function ended([command, words]: [string, string[]], variables: NodeJS.Pro
   const direct = [...new Set([no_proxy, NO_PROXY, "127.0.0.1", "localhost"])].filter(Boolean).join(",");
   const child = spawn(command, words, {
     stdio: "inherit",
-    // A profile would override the variables of the emulator. A proxy does not reach it.
+    // A profile would override the variables of the emulator. A proxy cannot reach the emulator.
     env: { ...process.env, ...variables, NO_PROXY: direct, no_proxy: direct, SVC_PROFILE: undefined },
     // On Windows, npm and similar commands are scripts that need a shell.
     shell: process.platform === "win32",

@@ -3,7 +3,7 @@ import { createInterface } from "node:readline";
 
 interface GitOptions {
   readonly env?: Readonly<Record<string, string>>;
-  /** Settings beside the fixed ones; an undefined one leaves what the user or the repository has set. */
+  /** Settings that override the fixed ones. With undefined, the setting of the user or the repository applies. */
   readonly config?: Readonly<Record<string, string | undefined>>;
   readonly input?: string;
   readonly line?: (text: string) => void;

@@ -5,7 +5,7 @@ import type { Command, Listed, Listing } from "./define-command.ts";
 import { styled, wrapped } from "./output.ts";
 
 const width = 80;
-/** The widest column of names. A longer name has a line of its own. */
+/** The widest column of names. A longer name gets a separate line. */
 const widestName = 22;
 
 type Row = readonly [name: string, text: string];
@@ -48,7 +48,7 @@ function argumentRows(args: ArgsDef, isPositional: boolean): Row[] {
   });
 }
 
-/** The text of `svc-server COMMAND --help`. `listed` is the command's entry in the list of the command above it. */
+/** The text of `svc-server COMMAND --help`. The second parameter is the command's entry in its parent's help. */
 export function commandHelp(
   { meta: { description: more }, args = {}, list = {} }: Command,
   { summary, example }: Listed,

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The package's command. It is part of the repository because npx does not link a missing file, and a clone has no
-// dist/ before its first build: there, it runs the sources. Any version of Node and Bun must be able to read this file.
+// The package's command. In the repository, because npx does not link a file that only a build creates. Without dist/,
+// it runs the sources. Any version of Node and Bun must be able to read this file.
 import { existsSync, statSync } from "node:fs";
 import module from "node:module";
 import { fileURLToPath } from "node:url";
@@ -17,8 +17,8 @@ if (bun !== undefined || major < 20 || (major === 20 && minor < 19))
 
 const program = new URL("../dist/bin/svc-server.js", import.meta.url);
 if (existsSync(program)) {
-  // From Node 22.8 on, for faster starts. Only the owner of the package stores compiled code: root would leave files that
-  // the owner cannot remove. Node's own folder for this is in /tmp, where other users could put code.
+  // From Node 22.8 on, for faster starts. Only the owner of the package stores compiled code: root would leave files
+  // that the owner cannot remove. Node's own folder for this is in /tmp, where other users could put code.
   if (!process.getuid || process.getuid() === statSync(program).uid)
     module.enableCompileCache?.(fileURLToPath(new URL("../node_modules/.cache/svc-server", import.meta.url)));
   await import(program.href);

@@ -8,7 +8,7 @@ import type { Command, Listed } from "./define-command.ts";
 
 interface FoundCommand {
   readonly command: Command;
-  /** Its entry in the help of the command above it. */
+  /** Its entry in its parent's help. */
   readonly listed: Listed | undefined;
   /** The words that name the command. */
   readonly path: readonly string[];

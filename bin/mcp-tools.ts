@@ -23,7 +23,7 @@ const destructive: readonly string[] = ["archive", "cancel", "reset", "restart",
 /** Merges parameters and body into one object, because many clients refuse a schema that is not one plain object. */
 function inputSchemaOf(fields: Input): ToolInfo["inputSchema"] {
   const parts = partsOf(fields);
-  // The result of a tool comes at once, so no tool can follow a log.
+  // A tool returns one result, so it cannot follow a log.
   const names = parts.names.filter((name) => name !== "follow");
   const properties = names.map((name) => {
     const [first, ...others] = (parts.of(name)?.["anyOf"] ?? []) as Input[];
@@ -54,7 +54,7 @@ function toolInfo(id: string, { method, summary, description, fields }: Operatio
 
 function operationTools(args: Given): Tool[] {
   const connection = connectionOf(args);
-  // A key that no header can hold ends the command at its start.
+  // Throws at the start of the command if no header can hold the key.
   const client = clientOf(connection);
   return documentedOperations()
     .filter(({ id }) => !noTools.includes(id))

@@ -29,7 +29,7 @@ export const hasReaderLeft = ({ code }: Unwritten) => code === "EPIPE" || code =
 
 export const describeUnwritten = ({ message }: Unwritten) => `the output could not be written: ${message}`;
 
-/** Prints, and resolves once the text is written. If that fails, it rejects with what ends the command. */
+/** Prints, and resolves once the text is written. If that fails, rejects with an error that ends the command. */
 const written = (text: string, endOf: (error: Unwritten) => EndedWith) =>
   new Promise<void>((resolve, reject) => {
     process.stdout.write(`${text}\n`, (error) => (error ? reject(endOf(error)) : resolve()));
@@ -71,8 +71,8 @@ const cell = (value: unknown) =>
   value === null || value === undefined ? "-" : typeof value === "object" ? JSON.stringify(value) : String(value);
 
 /**
- * One field of an answer, such as `source.repo`. Text is printed as it is, other values as JSON. For a list, each
- * record's field on a line of its own.
+ * One field of an answer, such as `source.repo`: text unchanged, other values as JSON. For a list, one line for each
+ * record.
  */
 export function fieldOf(answer: unknown, path: string, { json = false } = {}): string {
   const [first = ""] = path.split(".");

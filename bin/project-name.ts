@@ -29,7 +29,7 @@ interface Named {
   readonly name: string;
 }
 
-/** The project with this name; without one, `missing` gets the names of all. */
+/** The project with this name. If there is none, calls `missing` with the names of all projects. */
 export async function findProject<T>(client: Client, wanted: string, missing: (names: string[]) => T) {
   const names: string[] = [];
   for await (const { id, name } of client.paginate(client.projects.list, { per_page: 100 })) {
@@ -39,7 +39,7 @@ export async function findProject<T>(client: Client, wanted: string, missing: (n
   return missing(names);
 }
 
-/** The project with this name or id. `how` says how to name another one. */
+/** The project with this name or id. `how` tells in an error how to name another project. */
 export const requireProject = async (client: Client, wanted: string, how: string): Promise<Named> =>
   wanted.startsWith("proj_")
     ? client.projects.get({ id: wanted })

@@ -21,7 +21,7 @@ export function parseReceiver(text: string): string {
   return url;
 }
 
-/** Reasons that a receiver of the other protocol may have. */
+/** Errors of a receiver that may need the other protocol: `https` instead of `http`, or the reverse. */
 const otherProtocol = /^(connection reset|not an HTTP answer|TLS: )/;
 
 /** Posts events to a receiver the way an emulator does. The user may name any machine. */

@@ -20,7 +20,7 @@ export interface RepositoryView {
 }
 
 const parts = /^(HEAD|index|sharedindex\.\w+|packed-refs|refs|reftable|objects|shallow|info)$/;
-/** The settings that say how the parts and the working tree are to be read. */
+/** The settings that git needs to read the parts and the working tree. */
 const formats = "^(core\\.(filemode|ignorecase|symlinks|autocrlf|eol)|extensions\\.(refstorage|objectformat))$";
 
 /** The repository at a folder's `.git`: its own folder, and the one that it shares with other working trees. */
@@ -54,7 +54,7 @@ export async function viewRepository(git: Git, folder: string, to: string): Prom
       .filter((name) => parts.test(name))
       .map((name) => [name, join(from, name)] as const),
   );
-  // Git would take a link for the name of a branch.
+  // HEAD is copied, because git would read a link as the name of a branch.
   for (const [name, path] of new Map(places))
     if (name === "HEAD") copyFileSync(path, join(to, name));
     else symlinkSync(path, join(to, name));

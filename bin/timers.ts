@@ -1,6 +1,6 @@
 import { systemTimer } from "../lib/kernel/clock.ts";
 
-/** Waits some milliseconds. The program does not end before. */
+/** Waits this many milliseconds. Keeps the program running until then. */
 export const pause = (ms: number) => new Promise<void>((resolve) => void systemTimer(ms, resolve, { hold: true }));
 
 /** Runs `work` after some milliseconds, unless it is cancelled. A system timer runs a minute at most. */

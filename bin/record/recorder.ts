@@ -197,7 +197,7 @@ const partsOf = (path: string): string[] =>
       }
     });
 
-/** Work that two callers saw, as it was last. */
+/** Merges what two callers saw of the same work. The later view of its fields wins. */
 function mergedWork(one: Work | undefined, other: Work): Work {
   if (!one) return other;
   const [before, after] = one.at <= other.at ? [one, other] : [other, one];
@@ -226,7 +226,7 @@ export function mergedAccounts(accounts: readonly Account[]): Account[] {
       for (const name of ["deployments", "generations"] as const)
         for (const [id, work] of one[name]) into[name].set(id, mergedWork(into[name].get(id), work));
     }
-    // The merged account stands where the first of them was.
+    // The merged account takes the place of the first one.
     merged = merged.flatMap((one) => (one === same[0] ? [into] : same.includes(one) ? [] : [one]));
     if (same.length === 0) merged.push(into);
   }

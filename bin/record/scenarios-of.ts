@@ -5,7 +5,7 @@ import { isRecord } from "../output.ts";
 import type { Account, Json, Work } from "./recorder.ts";
 import type { Cleaner } from "./without-secrets.ts";
 
-/** How many scenarios of each match are kept, the newest ones. */
+/** The number of scenarios that are kept for each match: the newest ones. */
 const maxOfOneMatch = 20;
 const maxMessage = 4_000;
 /** Default durations of the states before and after a build, for when the recording did not see them. */

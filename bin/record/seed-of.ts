@@ -11,7 +11,7 @@ interface Left {
   readonly left: string[];
 }
 
-/** The accounts, the people of each, and what keeps secrets and people out of a recording. */
+/** The accounts, the people of each, and the cleaner that keeps secrets and people out of a recording. */
 export function readAccounts(recorder: Recorder, keepsPeople: boolean, invited: readonly string[] = []) {
   const accounts = mergedAccounts(recorder.accounts());
   const people = accounts.map((account, i) => peopleOf(account, i + 1, keepsPeople));
@@ -99,7 +99,7 @@ const spareOwner = (number: number) => ({
   keys: [{ name: "recorded", key: `sk_live_recorded_${number}` }],
 });
 
-/** The last record of each name. Earlier ones were removed or renamed in the meantime. */
+/** The last record of each name. Earlier ones were removed or renamed. */
 const unique = (records: readonly Json[], field: string): Json[] => [
   ...new Map(records.map((one) => [foldCase(String(one[field])), one])).values(),
 ];

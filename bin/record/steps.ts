@@ -17,7 +17,7 @@ import { type Exchange, parseJson } from "./recorder.ts";
 const maxSteps = 1_000;
 const maxReasons = 100;
 
-/** A step of a recording, with the caller in the place of the person. */
+/** A step of a recording, with a caller instead of a person. */
 export interface CallerStep extends Omit<Step, "actor"> {
   readonly caller: string;
 }
@@ -30,7 +30,7 @@ export interface Sight {
   isRead: boolean;
 }
 
-/** Problems that the same calls meet again in a new service. Others depend on what the recorder cannot see. */
+/** Problems that the same calls cause again in a new service. Others depend on state that the recorder cannot see. */
 const repeatable = [
   "not_found",
   "name_taken",
@@ -39,9 +39,9 @@ const repeatable = [
   "no_previous_version",
   "validation_failed",
 ];
-/** A field that a list does not show, and that a new record needs. */
+/** By prefix of identifiers, a required field of new records that lists leave out. */
 const whole = { dep_: "source", gen_: "prompt", int_: "config" };
-/** Operations on what a service in a test does not have. */
+/** Operations that a service in a test cannot serve. */
 const unavailable = /^(repositories|invitations\.accept|environments\.(restart|logs|runs))/;
 
 const unwrapped = (body: Json): Json => (isRecord(body["data"]) ? body["data"] : body);
@@ -50,7 +50,7 @@ export const hasGet = (feature = ""): boolean =>
 
 export type StepRecorder = ReturnType<typeof createStepRecorder>;
 
-/** Turns what passes through into the steps of a test, as the dashboard does. */
+/** Turns exchanges into the steps of a test, as the dashboard does. */
 export function createStepRecorder() {
   const steps: CallerStep[] = [];
   const { see, keep, known, seen } = createSeen(steps as readonly object[] as readonly Step[]);
@@ -158,7 +158,7 @@ export function createStepRecorder() {
       const error = isRecord(text["error"]) ? text["error"]["code"] : undefined;
       const problem = status >= 400 ? String(error ?? status) : undefined;
       const { id } = result;
-      // The replay of an idempotency key.
+      // This answer is the replay of an idempotency key.
       if (method === "POST" && typeof id === "string" && status === 201 && created.has(id)) return;
       if (steps.length === maxSteps) return void left.add(`a test has at most ${maxSteps} calls`);
       const reason = obstacleOf({ call, problem, caller: hash });
@@ -170,7 +170,7 @@ export function createStepRecorder() {
       if (problem !== "not_found")
         for (const one of [...identifiersIn(call.params), ...identifiersIn(call.body), release]) if (one) keep(one);
       if (problem === undefined) watch(result, at, status === 201);
-      // What is made here is known from now on, and is no record from before.
+      // Known from now on. The test itself creates this record, so it did not exist before.
       if (problem === undefined) see({ call, answer: result });
       steps.push({ call, at, answer: result, problem, caller: hash });
       if (problem === undefined && method === "POST" && typeof id === "string") created.add(id);

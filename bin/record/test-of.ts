@@ -26,7 +26,7 @@ const addressesIn = (value: unknown): string[] =>
         name === "email" && typeof one === "string" ? [one] : addressesIn(one),
       );
 
-/** Removes people and secrets. A field that is a secret as a whole stays: the writer puts a placeholder in its place. */
+/** Removes people and secrets. Keeps fields that are entirely secret: the writer replaces them with placeholders. */
 function createCleaning(cleaner: Cleaner, people: People) {
   const clean = (value: unknown, name = ""): unknown => {
     if (Array.isArray(value)) return value.map((one) => clean(one, name));
@@ -47,7 +47,7 @@ function createCleaning(cleaner: Cleaner, people: People) {
   return clean;
 }
 
-/** Finds the organization of a caller: the one that the caller read, or that has a record of the caller's steps. */
+/** The organization of a caller: the caller read it, or one of the caller's steps has a record of it. */
 const organizationOf = (accounts: readonly Account[], { steps }: StepRecorder, caller: string): Json => {
   const own = accounts.find(({ callers }) => callers.includes(caller))?.organization.value;
   if (own?.["name"] !== undefined) return own;

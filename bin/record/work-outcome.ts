@@ -12,7 +12,7 @@ export interface SeenWork {
   readonly reason: string | undefined;
   readonly sights: readonly Sight[];
   readonly createdAt: number;
-  /** When its environment was free for it, by the service's clock: before that it waited in the queue. */
+  /** When its environment became free, by the service's clock. Until then, the work waited in the queue. */
   readonly freeAt: number;
   readonly cancelledAt: number | undefined;
   readonly endedAt: number;
@@ -27,7 +27,7 @@ const begunOf = ({ work, sights, createdAt }: SeenWork) => {
   return all;
 };
 
-/** It ends no later than the recording saw, since calls that follow rely on that. */
+/** The outcome of work that ended. It ends no later than in the recording, because later calls rely on that. */
 function ended(seen: SeenWork, cleaner: Cleaner): SimulatedOutcome | undefined {
   const { id, work, reason, sights, createdAt, freeAt } = seen;
   const found = id.startsWith("dep_") ? ofDeployment(work, reason, cleaner) : ofGeneration(work, cleaner);
@@ -42,14 +42,14 @@ function ended(seen: SeenWork, cleaner: Cleaner): SimulatedOutcome | undefined {
   return { ...outcome, durations: durationsOf(phases, began, end) };
 }
 
-/** It stays in the last state that was seen before it was cancelled, or before the recording ended. */
+/** The outcome of work that did not end. It stays in its last state, until its cancellation or the recording's end. */
 function held(seen: SeenWork): SimulatedOutcome {
   const { id, sights, createdAt, cancelledAt, endedAt } = seen;
   const state = sights.at(-1)?.status ?? "queued";
   return { durations: heldDurations(id, state, begunOf(seen), (cancelledAt ?? endedAt) - createdAt) };
 }
 
-/** The scenario that lets simulated work go as the real work did; undefined if only its creation was seen. */
+/** The outcome that makes simulated work proceed like the real work; undefined if only its creation was seen. */
 export function outcomeOf(seen: SeenWork, cleaner: Cleaner): SimulatedOutcome | undefined {
   const { id, sights, cancelledAt } = seen;
   const status = sights.at(-1)?.status;

@@ -2,7 +2,7 @@ import { type Check, chapter, expectStatus, unknownId } from "./check.ts";
 
 const unknownKey = "sk_live_verify00000000000000000000000000";
 
-/** All endpoints, with identifiers that do not exist. */
+/** Endpoints that need a key, with identifiers that do not exist. */
 const reads = [
   "/projects",
   `/projects/proj_${unknownId}`,

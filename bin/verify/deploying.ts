@@ -63,12 +63,12 @@ const creation = changes("Deployments", {
   },
 });
 
-/** Expects the server to refuse a deployment of each source, for the reason that is its name. */
+/** Expects the server to refuse a deployment of each source. The keys are the reasons. */
 async function refusesSources(on: Probe, sources: Readonly<Record<string, Item>>): Promise<void> {
   for (const [why, source] of Object.entries(sources)) expectRefusal(await post(on, { source }), why);
 }
 
-/** Cancels a deployment, and expects that it is cancelled then. */
+/** Cancels a deployment, and expects that it is cancelled afterwards. */
 async function cancels(on: Probe, id: unknown): Promise<Made> {
   const made = expectSuccess(await cancel(on, id));
   expectFields(made, { status: "cancelled" });
@@ -97,7 +97,7 @@ const cancelling = changes("Deployments", {
     if (record["status"] !== "building")
       throw new Untried(`the deployment was ${record["status"]} when it was looked at again`);
     const answer = await cancel(on, made["id"]);
-    // The deployment may have left that state in the meantime.
+    // The deployment may have left that state before the cancel arrived.
     if (answer.status >= 400 && recordOf(await on.get(`/deployments/${made["id"]}`))["status"] !== "building")
       throw new Untried("the deployment left the state building before the cancel came");
     expectFields(expectSuccess(answer), { status: "cancelled" });

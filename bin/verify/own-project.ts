@@ -50,7 +50,7 @@ async function updates(on: Probe, body: unknown, wanted: Item = {}): Promise<Ite
   return made.record;
 }
 
-/** Expects the server to refuse each creation, for the reason that is its name. What is accepted is removed at the end. */
+/** Expects the server to refuse each creation. The keys are the reasons. Accepted records are removed at the end. */
 export async function refuses(
   on: Probe,
   path: string,
