@@ -86,7 +86,7 @@ const row = (method: Route["method"], path: string, access: Access, answer: Rout
   name: unnamed,
 });
 
-/** The routes that need no session: the ways to sign in, and the files of the page. */
+/** The routes that need no session: the sign-in methods, and the files of the page. */
 function openRows<Services>({ access: { open }, signInMethods, now }: Ports<Services>): Route[] {
   const shell = (path: string) => ({
     ...row("GET", path, open, (request) => fileAnswer(request, "index.html", "no-cache")),

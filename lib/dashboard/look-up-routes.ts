@@ -29,14 +29,14 @@ function refuseWithoutScope({ role, scopes }: Caller): void {
     throw new Problem("insufficient_scope", `this needs the scope ${need}`);
 }
 
-/** The roles that read the audit log: requests name people and keys too. */
+/** Permits only the roles that may read the audit log, because requests name people and keys too. */
 function refuseOthers({ role, scopes }: Caller): void {
   if (role !== "owner" && role !== "admin")
     throw new Problem("insufficient_role", `requests need the role owner or admin, and yours is ${role}`);
   if (!inScope(scopes, "users:read")) throw new Problem("insufficient_scope", "requests need the scope users:read");
 }
 
-/** What only the page looks up: the last hour's requests with their bodies, and the sources of deployments. */
+/** Lookups that only the page needs: the last hour's requests with their bodies, the sources of deployments, mails. */
 export function lookUpRoutes({ requests, deployments, mails, access, now }: Ports): Route[] {
   const writer = writerOf(now);
   const path = "/dashboard/session/requests";

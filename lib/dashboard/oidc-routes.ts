@@ -103,7 +103,7 @@ function refusalOf(error: unknown): SignInRefused {
   throw error;
 }
 
-/** A cookie of its own, because the browser must send it with the issuer's redirect from another site. */
+/** A separate cookie, because the browser must send it with the issuer's redirect from another site. */
 const cookieOf = (access: DashboardAccess, request: RequestContext) =>
   `${access.cookieName(request) ?? "svc"}${access.isHttps(request) ? "-oidc" : "_oidc"}`;
 

@@ -9,7 +9,7 @@ const policy = [
   "trusted-types 'none'",
 ].join("; ");
 
-/** The headers of a mail in a frame of the page: it runs nothing, and only shows what is in it. */
+/** The headers of a mail in a frame of the page: the mail runs no scripts and loads nothing. */
 export const ofMail = {
   "content-type": "text/html; charset=utf-8",
   "cache-control": "no-store",

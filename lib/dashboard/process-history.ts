@@ -29,11 +29,11 @@ interface Ports {
   readonly closing: AbortSignal;
 }
 
-/** Half a minute. */
+/** The figures of half a minute. */
 export type Moment = Awaited<ReturnType<History["read"]>>[number];
 export type History = ReturnType<typeof createHistory>;
 
-/** The last hour of the process, in memory only: a sample every 30 seconds of the machine's time, from the first request on. */
+/** The last hour of the process, in memory: a sample every 30 s of the machine's time, from the first request on. */
 export function createHistory({ meter, jobs, now, closing }: Ports) {
   const samples: Sample[] = [];
 
@@ -105,7 +105,7 @@ export function quantileOf(buckets: readonly number[], quantile: number): number
   if (total === 0) return undefined;
   let [before, below] = [0, 0];
   for (const [i, count] of buckets.entries()) {
-    // The last bucket has no upper bound, so its lower bound stands for all its values.
+    // The last bucket has no upper bound, so all its values count as its lower bound.
     const above = bounds[i] ?? below;
     if (before + count >= quantile * total && count > 0)
       return below + ((above - below) * (quantile * total - before)) / count;
