@@ -60,7 +60,7 @@ export function createAppLifecycle(ports: Ports) {
           return app && { since_ms: Date.parse((await rows().lastLog(app))?.timestamp ?? "1970-01-01T00:00:00Z") };
         },
       });
-      // Covers environments made while deployments were simulated.
+      // Environments that were made while deployments were simulated have no host yet.
       for (const organization_id of new Set((await rows().withoutApp({})).map((one) => one.organization_id)))
         await store.transaction({ organization_id }, async (tx) => {
           for (const key of await rows(tx).withoutApp({}))

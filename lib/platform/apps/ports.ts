@@ -38,7 +38,7 @@ export interface Addresses {
   readonly ownHosts: readonly string[];
 }
 
-/** What apps use of the other rooms. */
+/** The ports of other rooms that apps use. */
 export interface ServicePorts {
   readonly store: Store;
   readonly clock: Clock;

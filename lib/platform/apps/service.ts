@@ -139,7 +139,7 @@ export function appsService(given: Given): LiveApps {
         const changes = () => waiting.changes({ organization_id, id: nameOf(key) }, signal());
         return new Stream(logs.follow(key, changes, parseLastEventId(resume)));
       }
-      // The log grows while it is read.
+      // `most` ends the list, because the log grows while it is read.
       return paginateLong(query, "environment logs", keyOf(key), rows().logs, {
         key: "seq",
         first: 32,

@@ -143,7 +143,7 @@ export function createSupervisor({ log, runtime, proxy, appOf, output, crashed, 
     /** The environments with an app that is running or starting. */
     running: (): AppKey[] => [...entries.values()].map(({ key }) => key),
 
-    /** Counts the changes of the apps and of their hosts. */
+    /** The number of changes of apps and their hosts. A caller compares two readings. */
     changes: () => changes,
 
     /** Call when a deployment became active: the instance of its rollout takes over. A second call does nothing. */

@@ -88,7 +88,7 @@ function withNetwork(settings: BoxSettings, reach: Reach, command: readonly stri
   const inside = [
     // Opened first: a pipe that no process has open loses its content, and the sandbox may start late.
     "exec 0<>made",
-    // Without IPv6 addresses, the box cannot reach even machines on the same link.
+    // IPv6 is off, because link-local addresses would reach the machines on the same link.
     `[ ! -e ${noIpv6} ] || echo 1 > ${noIpv6}`,
     "ip -batch closed",
     `echo go >&${descriptor.go}`,

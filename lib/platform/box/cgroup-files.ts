@@ -162,7 +162,8 @@ function delegate(folder: string): void {
 }
 
 /**
- * Finds where this process can create groups. Undefined if no hierarchy has the controllers. Throws without the right.
+ * Finds where this process can create groups. Undefined if no hierarchy has the controllers. Throws if that is not
+ * permitted.
  */
 export function findHierarchies(): Hierarchies | undefined {
   const mounts = cgroupMounts();

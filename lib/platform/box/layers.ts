@@ -40,8 +40,8 @@ export function layerOver(place: string, at: string, { kind, bytes }: Layers, us
 }
 
 /**
- * Holds the layer of a box. The returned function says whether the box left bytes there: once the box has ended,
- * nothing else can.
+ * Keeps the layer of a box open. The returned function tells, after the end of the box, whether the box wrote there.
+ * Otherwise the layer would be gone by then.
  */
 export function holdLayer(place: string, pid: number | undefined): () => boolean {
   try {

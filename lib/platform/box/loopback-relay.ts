@@ -1,6 +1,6 @@
 import { quoted } from "../../kernel/text/shell-words.ts";
 
-/** Ignores TERM, because the app then still answers its open requests. Ends with the box. */
+/** The relay. It ignores TERM, because the app then still answers its open requests, and ends with the box. */
 const program = (port: number) => `
 const { connect, createServer } = require("node:net");
 process.on("SIGTERM", () => {});

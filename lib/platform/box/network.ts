@@ -21,7 +21,7 @@ const closed = [
   ...["168.63.129.16/32", "192.0.0.192/32", "224.0.0.0/4", "240.0.0.0/4"],
 ];
 
-/** This machine's own addresses, also those on its interface `lo`. Its servers may listen there as on 127.0.0.1. */
+/** The addresses of this machine, including those of `lo`: servers may listen there as they do on 127.0.0.1. */
 const ofMachine = () =>
   Object.values(networkInterfaces())
     .flatMap((list) => list ?? [])
@@ -62,7 +62,7 @@ function resolver(): { readonly settings: string; readonly options: readonly str
   const [upstream] = nameServersIn("/run/systemd/resolve/resolv.conf");
   const forwarded = { settings: `nameserver ${forwarder}\n`, options: ["--dns-forward", forwarder, "-U", "none"] };
   if (own === undefined || !isLoopback(own)) return forwarded;
-  // A box cannot use a name server on the machine's loopback. systemd lists the servers behind its own.
+  // A box cannot use a name server on the machine's loopback. systemd lists the servers behind its local one.
   if (upstream !== undefined) return { ...forwarded, options: ["-D", upstream, ...forwarded.options] };
   return { settings: "nameserver 127.0.0.1\n", options: ["-U", "53"] };
 }

@@ -54,8 +54,8 @@ const callsIn = (list: string) =>
     .map(([name = "", number]) => ({ name, number: Number(number) }));
 
 /**
- * Programs try these calls and manage without them. With `io_setup`, one box could take all asynchronous requests of
- * the machine.
+ * Calls that answer ENOSYS, because programs try them and manage without them. With `io_setup`, one box could take all
+ * asynchronous requests of the machine.
  */
 const absent = /^io_uring_|^io_setup$|^quotactl_fd$/;
 const load = 0x20;

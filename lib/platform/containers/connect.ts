@@ -55,7 +55,7 @@ function findSocket(): string {
   return socket;
 }
 
-/** Finds the container engine of this machine. Rejects with what is missing and how to install it. */
+/** Finds the container engine of this machine. If there is none, rejects with the way to install one. */
 export async function connectEngine(): Promise<Engine> {
   const socket = findSocket();
   const answer = await createEngineApi(socket, "").call(version, "GET", "/version", { timeout: "10s" });

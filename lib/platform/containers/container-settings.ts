@@ -62,7 +62,7 @@ const listed = v.pipe(
 
 export type ContainerState = { readonly hostPort: number | undefined } & v.InferOutput<typeof state>["State"];
 
-/** The most open files of a process. The kernel closes them all when a container is killed. */
+/** The most open files of a process. When a container is killed, all of them are closed, which takes time. */
 const openFiles = 1024;
 /** The files that Docker hides by default, because this list replaces its own, and files that delay a process's end. */
 const hidden = [

@@ -153,7 +153,7 @@ async function pinOption(
   const source = (name: string) => pinSource(name, { line, what: `${keyword} ${option}` }, stages, ports);
   const [, from] = /^--from=(.*)$/.exec(option) ?? [];
   if (from !== undefined) return `--from=${await source(from)}`;
-  // An engine that supported this would look up the image by its name.
+  // No engine supports `from` here. One that did would look up the image by its name.
   if (keyword !== "RUN" && /[=,]from=/i.test(option))
     throw at(line, `${keyword} ${option} is not allowed; leave the option out`);
   if (keyword !== "RUN" || /^--network=(none|default)$/.test(option)) return option;

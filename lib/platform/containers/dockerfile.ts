@@ -95,7 +95,6 @@ export function readInstruction(text: string, line: number, escapeCharacter: str
 
 const optionOf = (rest: string) => /^--[^ \t]+/.exec(rest)?.[0];
 
-/** Formats the instruction as one line. */
 export const formatInstruction = ({ keyword, options, rest }: Omit<Instruction, "line">) =>
   [keyword, ...options, rest].filter((part) => part !== "").join(" ");
 

@@ -99,7 +99,7 @@ function send(socketPath: string, method: Method, path: string, call: EngineCall
     });
     asked.once("close", () => {
       stopListening?.();
-      // It may hold files open.
+      // The stream may hold files open.
       stream?.destroy();
     });
     if (stream) stream.on("error", (error) => asked.destroy(error)).pipe(asked);

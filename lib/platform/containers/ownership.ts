@@ -25,7 +25,6 @@ const listed = v.array(v.object({ Name: v.string(), Labels: v.nullish(v.record(v
 /** Containers reach each other only through their published ports. */
 const isolated = { "com.docker.network.bridge.enable_icc": "false" };
 
-/** Creates the network of a service's containers if it does not exist. */
 export async function ensureNetwork(api: EngineApi, { network, folder }: Names): Promise<void> {
   try {
     await api.tell("GET", `/networks/${network}`);

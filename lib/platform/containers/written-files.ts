@@ -69,13 +69,13 @@ export function watchWrittenFiles(id: string, { containers, take, scratch_bytes,
   void watch();
   let left: Promise<boolean> | undefined;
   return {
-    /** Why the watch stopped the container, to end a sentence. */
+    /** Why the watch stopped the container, as the end of a sentence. */
     reason: () => reason,
     /** Call when the container has stopped and still exists. Resolves with whether it wrote files. */
     end(): Promise<boolean> {
       end();
       stopListening();
-      // The container ends before the engine answers the stop.
+      // Waits for `stopping` too: the container ends before the engine answers the stop.
       left ??= Promise.all([look(), stopping]).then(
         ([bytes]) => bytes !== undefined && first !== undefined && bytes > first,
       );

@@ -57,7 +57,7 @@ const inWords = (repo: string) => `owner=${repo.split("/")[0]} name=${nameIn(rep
 const afterTags = (repo: string, [tag = "", ...others]: readonly string[]) =>
   `${others.length === 0 ? `The tag ${tag} is` : `The tags ${tag} and ${others.length} more are`} stored, but not deployed: svc-server call deployments.create project_id=proj_… environment=${defaultEnvironment} source.type=git source.repo=${repo} source.tag=${tag}`;
 
-/** Names the broken rules, if the problem has any. */
+/** The rules that were broken, if the problem has any, else its message. */
 const sentence = ({ message, details }: Problem) =>
   details?.map((one) => `${one.path} ${one.message}`).join("; ") || message;
 

@@ -3,7 +3,7 @@ import { isOfWindows, keepLf } from "./program-faults.ts";
 
 const full = /ENOSPC|[Nn]o space left on device|Errno 28/;
 const loopback = /(?:127\.0\.0\.1|localhost|(?<![\da-f:])\[?::1\]?)"?(?::|, port )(\d{1,5})\b/i;
-/** A server that a line about a refused connection names. */
+/** A server in a line about a refused connection. */
 const server =
   /connect ECONNREFUSED \S|\[[\da-f:.]+\]:\d|(?<![\w.:-])(?:\d+(?:\.\d+){3}|[a-z][\w-]*(?:\.[\w-]+)*):\d{2,5}\b|, port \d/i;
 

@@ -27,7 +27,7 @@ export interface InstanceSettings extends Pick<RuntimeSettings, "appMemory_bytes
 type TakeLine = (line: LogLine) => void;
 type StartRun = Parameters<typeof startApp>[1];
 
-/** The shell exits with 127 if it cannot find a command. */
+/** The reason for the exit code 127: the shell did not find a command. */
 function notFound(command: string, hasInstalled: boolean, printed: readonly LogLine[]): string {
   const program = printed.map(({ message }) => notFoundIn(message)).findLast((one) => one !== undefined);
   const installing = installCommand(program ?? "");
@@ -37,7 +37,7 @@ function notFound(command: string, hasInstalled: boolean, printed: readonly LogL
   return `${what}; nothing was installed: the repository has no package.json, requirements.txt, pyproject.toml or go.mod`;
 }
 
-/** The shell exits with 126 if it may not execute a file. */
+/** The advice for the exit code 126: the shell may not execute a file. */
 function deniedAdvice(printed: readonly LogLine[]): string {
   const program = printed.map(({ message }) => deniedIn(message)).find((one) => one !== undefined);
   return program === undefined ? "" : `: ${notExecutable(program)}`;

@@ -68,7 +68,7 @@ function withoutBuildBefore(scripts: Readonly<Record<string, string>>): Readonly
   };
 }
 
-/** Bundlers of single-page apps: a sign of each in the dependencies or the scripts, and its output folder. */
+/** The output folders of bundlers for single-page apps, by a name in the dependencies or the scripts. */
 const singlePage = {
   vite: "dist",
   "react-scripts": "build",

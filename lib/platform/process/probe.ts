@@ -194,8 +194,8 @@ async function tryBox(
 }
 
 /**
- * Tests this machine's protections for builds and apps. Rejects with what is missing and how to add it: only the
- * operator can choose to run programs without isolation.
+ * Tests this machine's protections for builds and apps. If isolation is impossible, rejects with the missing part and
+ * how to add it: only the operator can choose to run programs without isolation.
  */
 export async function probeMachine(folder: string, settings: IsolationSettings): Promise<Machine> {
   await requireTools();

@@ -51,7 +51,6 @@ function wantedIn(name: Wanted["name"], sources: readonly (readonly [from: strin
   return found?.range ? { name, range: found.range, fetches: found.range, from: found.from } : undefined;
 }
 
-/** The Node version that an app requests. */
 export const wantedNode = (root: string, engines: string | undefined): Wanted | undefined =>
   wantedIn("node", [
     ["engines of package.json", engines?.trim()],

@@ -8,7 +8,7 @@ import { hasBody, passedHeaders, requestHeaders } from "./headers.ts";
 export interface Upstream {
   readonly port: number;
   readonly agent: Agent;
-  /** The agent of requests that cannot be sent twice; false for Node's own. */
+  /** The agent of requests that cannot be sent twice; false for a new connection of Node's default agent. */
   readonly single: Agent | false;
   readonly behindProxy: boolean;
   /** Whether to drop the Authorization header, because it is for the proxy and not for the app. */
@@ -148,7 +148,7 @@ function pairs(raw: readonly string[]): Record<string, string[]> {
   return Object.fromEntries(headers);
 }
 
-/** A client should wait for the answer (RFC 6455), but some send their first frames at once. */
+/** The most bytes before the answer. A client should wait for it (RFC 6455), but some send frames at once. */
 const maxEarly = 65_536;
 
 /**

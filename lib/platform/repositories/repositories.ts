@@ -16,7 +16,7 @@ import { storedRepositories } from "./stored-repositories.ts";
 
 /** Each push adds a pack. Above this number, packs are merged. */
 const maxPacks = 20;
-/** The concurrent git requests per organization. Each takes several processes. */
+/** The most concurrent git requests of an organization. Each takes several processes. */
 const maxRequests = 16;
 const refusedEnd = /\.lock$|\.$/;
 

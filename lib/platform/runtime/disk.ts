@@ -10,7 +10,7 @@ export async function folderBytes(folder: string, limit = Number.POSITIVE_INFINI
     try {
       for await (const entry of await opendir(next)) {
         const path = join(next, entry.name);
-        // Even an empty file takes an inode. A hundred million of them fill a disk.
+        // Even an empty file takes an inode.
         const { blocks = 0 } = entry.isDirectory() ? {} : ((await lstat(path).catch(() => undefined)) ?? {});
         bytes += entry.isDirectory() ? 4096 : 512 * blocks + 256;
         if (entry.isDirectory()) waiting.push(path);

@@ -101,7 +101,7 @@ export function createRuntimeDriver(kinds: readonly RuntimeKind[]) {
   const all = async (work: (kind: RuntimeKind) => Promise<unknown>) => void (await Promise.all(kinds.map(work)));
   const discard = (release: string) => all((kind) => kind.releases().remove(release));
 
-  /** An engine that cannot be reached says nothing about the source. */
+  /** A failed lookup becomes a fault of the service: an unreachable engine is not a fault of the source. */
   const fault = (error: unknown) => Promise.reject(error instanceof Failure ? new Error(error.message) : error);
   const find = async (name: string | null): Promise<Release | undefined> => {
     if (name === null) return undefined;

@@ -1,15 +1,15 @@
 import { spawn } from "node:child_process";
 import { quoted } from "../../kernel/text/shell-words.ts";
 
-/** The control group of git, as the files that a process writes to join it. Empty until the runtime `process` makes it. */
+/** The control group of git: the files that a process writes to join it. Empty until the runtime `process` makes it. */
 export interface GitGroup {
   entries: readonly string[];
 }
 
-/** The memory limit of one git process, and of all processes in the group. Git writes packs to the disk as they come. */
+/** The memory limit of one git process, and of all in the group. Git writes packs to the disk as they arrive. */
 export const gitMemory_bytes = 2 * 1024 ** 3;
 
-/** Against repositories that take much memory: half a megabyte of a pack can hold a file of 500 MiB. */
+/** Keeps large files out of memory: half a megabyte of a pack can hold a file of 500 MiB. */
 export const gitMemorySettings = `[core]
 	bigFileThreshold = 16m
 `;

@@ -12,7 +12,7 @@ const bytes_perMs = 8 * 1024;
 /** How many milliseconds to stop reading a program whose log is full: reading at once would keep a processor busy. */
 export const pauseUnread = (chunk: Buffer): number => chunk.length / (4 * bytes_perMs);
 
-/** A program whose output is not read, until a time. */
+/** Until when the output of a program is not read. */
 interface Pause {
   until: number;
 }
