@@ -66,7 +66,7 @@ async function follow(input: Readonly<Record<string, unknown>>, client: Client, 
   await printLog(client.followLogs(name === undefined ? id : { id, name: String(name) }), args);
 }
 
-/** The advice if an answer cannot be printed whose new key is shown only once. */
+/** By operation, the advice if its new key, which is shown only once, cannot be printed. */
 const remedies: Readonly<Record<string, (made: { readonly id: string }) => string>> = {
   "keys.create": ({ id }) => lostKey(`call keys.revoke ${id}`),
   "invitations.accept": ({ id }) =>

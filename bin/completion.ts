@@ -34,7 +34,6 @@ export const completion = command(
   },
 );
 
-/** The command of this name in a list. */
 const loadCommand = async (list: Listing, name: string): Promise<Command | undefined> => {
   const load = Object.hasOwn(list, name) ? list[name]?.load : undefined;
   return typeof load === "function" ? load() : load;

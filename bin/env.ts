@@ -61,7 +61,7 @@ async function change(args: Given, { id, name, title }: Open, client: Client, va
   sayResult(args, after.variables, `${done} ${title}. The next deployment and the next restart use the change.`);
 }
 
-/** A variable is stored as a secret if its name ends with `@`, or if it is a secret already. */
+/** A variable is stored as a secret with `--secret`, if its name ends with `@`, or if it is a secret already. */
 async function set(args: Given, opened: Open, client: Client, given: Readonly<Record<string, string>>) {
   const changes: Changes = {};
   for (const [word, value] of Object.entries(given)) {

@@ -70,7 +70,7 @@ function permanentError({ code, reason }: Ended): ClientProblem | undefined {
     return new ClientProblem("unauthorized", reason || "the API key is no longer valid");
   if (code === 403 || code === codes.forbidden)
     return new ClientProblem("insufficient_scope", reason || "the API key must have the scope webhooks:read");
-  // A service that restarts, or a proxy in front of it. All other WebSocket close codes are above 500 too.
+  // The service restarts, or a proxy answers for it. All other WebSocket close codes are above 500 too.
   if (code === 429 || code >= 500) return undefined;
   const sentence = `the service answered ${code} instead of opening a WebSocket; a proxy in front of it must forward WebSockets`;
   return new ClientProblem("unreadable", sentence);

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The package's command. In the repository, because npx does not link a file that only a build creates. Without dist/,
-// it runs the sources. Any version of Node and Bun must be able to read this file.
+// The package's command. This file is in git, because npx does not link a file that only a build creates. Without
+// dist/, it runs the sources. Any version of Node and Bun must be able to read it.
 import { existsSync, statSync } from "node:fs";
 import module from "node:module";
 import { fileURLToPath } from "node:url";

@@ -64,7 +64,6 @@ const isUsage = (error: unknown) =>
   ["BadOptions", "BadSeed"].includes((error as Error).name) ||
   /^E(ARG|_)/.test(String((error as { code?: unknown }).code ?? ""));
 
-/** Runs a command and resolves when it has ended. */
 export async function run(given: readonly string[]): Promise<EndedWith["outcome"]> {
   const words = given[0] === "help" ? [...given.slice(1), "--help"] : given;
   // The words after `--` belong to another program's command.

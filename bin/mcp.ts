@@ -5,7 +5,7 @@ import { createTools } from "./mcp-tools.ts";
 import { note } from "./output.ts";
 import { exitOnSignal } from "./signals.ts";
 
-/** Loads the package. It is not a dependency, because few users need it. */
+/** Loads the package of the protocol. It is not a dependency, because few users need it. */
 async function loadProtocol() {
   try {
     const [server, stdio] = await Promise.all([

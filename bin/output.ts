@@ -35,14 +35,14 @@ const written = (text: string, endOf: (error: Unwritten) => EndedWith) =>
     process.stdout.write(`${text}\n`, (error) => (error ? reject(endOf(error)) : resolve()));
   });
 
-/** Prints for a command that does nothing else: it ends when its reader leaves. */
+/** Prints a line of a command that only prints. If its reader has left, the command ends. */
 export const sayToReader = (text: string) =>
   written(text, (error) => (hasReaderLeft(error) ? new EndedWith(0) : new EndedWith(1, describeUnwritten(error))));
 
 export const lostKey = (revoke: string) =>
   `the new key is lost. Revoke it with svc-server ${revoke}, and create another`;
 
-/** Prints what is shown only once. If it is lost, the error says what to do. */
+/** Prints a text with a secret that is shown only once. If that fails, the error contains the remedy. */
 export const saySecret = (text: string, remedy: string) =>
   written(text, (error) => new EndedWith(1, `${describeUnwritten(error)}; ${remedy}`));
 

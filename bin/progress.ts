@@ -15,7 +15,7 @@ export async function withProgress<T>(
   };
   try {
     return await work(({ what, done = 0, total }) =>
-      // A percentage, because it changes at most a hundred times.
+      // A percentage, so that the line changes at most a hundred times.
       show(total ? `${what}: ${Math.floor((100 * done) / total)}% of ${total.toLocaleString("en")}` : `${what} …`),
     );
   } finally {

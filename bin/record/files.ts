@@ -15,7 +15,7 @@ export interface Recording {
   readonly left: readonly string[];
 }
 
-/** The test, and what it leaves out, with the reasons; the reason alone if it cannot be written. */
+/** The test, and what it leaves out, with the reasons. If the test cannot be written, only the reason for that. */
 function writtenBy(writeTest: () => Written | undefined): Partial<Written> {
   try {
     return writeTest() ?? {};

@@ -102,7 +102,6 @@ export const field = (body: unknown, name: string): unknown =>
 /** The record in a response: flat, or in the envelope `{data, meta}`. */
 export const recordOf = (answer: Answer): Item => recordIn(answer).record;
 
-/** The record in a response, with the response. */
 export function recordIn(answer: Answer): Made {
   const { body } = answer;
   const inner = field(body, "id") === undefined ? field(body, "data") : body;
@@ -116,7 +115,6 @@ export function expectSuccess(answer: Answer): Made {
   return recordIn(answer);
 }
 
-/** Expects 204 without a body. */
 export function expectRemoval(answer: Answer): void {
   expectStatus(answer, 204);
   expect(answer.text === "", answer, `the body is ${shown(answer.text)}`);

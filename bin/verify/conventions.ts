@@ -39,7 +39,7 @@ function timeOf(answer: Answer): number {
   return time / 1_000;
 }
 
-/** Services without a limit report a very large number. */
+/** A limit of at least this counts as none: services without a limit report a very large number. */
 const noLimit = 1_000_000;
 
 export const limits: readonly Check[] = chapter("Limits", {

@@ -27,7 +27,7 @@ async function someOf(answer: Answer | Promise<Answer>): Promise<readonly Item[]
   return items;
 }
 
-/** Expects that each item of a list fits. `found` describes one that does not. */
+/** Expects that each item of a list fits. `found` describes a wrong item. */
 async function each(
   list: Answer | Promise<Answer>,
   fits: (item: Item) => boolean,
