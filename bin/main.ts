@@ -49,13 +49,13 @@ async function help(words: readonly string[]): Promise<string> {
 async function unknownCommand(words: readonly string[]): Promise<UsageError> {
   const { path, below } = await findCommand(words);
   const word = words[path.length];
-  const known = `; the ${below.length === 1 ? "command is" : "commands are"} ${below.map((name) => [...path, name].join(" ")).join(", ")}`;
-  if (word === undefined || word.startsWith("-")) return new UsageError(`${path.join(" ")} needs a command${known}`);
+  const choices = `; the ${below.length === 1 ? "command is" : "commands are"} ${below.map((name) => [...path, name].join(" ")).join(", ")}`;
+  if (word === undefined || word.startsWith("-")) return new UsageError(`${path.join(" ")} needs a command${choices}`);
   const { documentedOperations } = await import("./call-fields.ts");
   const operation = documentedOperations().find(({ id }) => id === [...path, word].join("."));
   const near = operation
     ? `; write svc-server call ${operation.id}`
-    : didYouMean(word, below, [...path, ""].join(" ")) || known;
+    : didYouMean(word, below, [...path, ""].join(" ")) || choices;
   return new UsageError(`no command is called ${[...path, word].join(" ")}${near}`);
 }
 

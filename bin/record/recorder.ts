@@ -126,8 +126,8 @@ export function createRecorder() {
     if (typeof id !== "string" || event !== undefined) return;
     const prefix = id.slice(0, id.indexOf("_"));
     if (object === "generation" || prefix === "gen") {
-      const given = parseJson(request);
-      const prompt = isRecord(given) && typeof given["prompt"] === "string" ? { prompt: given["prompt"] } : {};
+      const order = parseJson(request);
+      const prompt = isRecord(order) && typeof order["prompt"] === "string" ? { prompt: order["prompt"] } : {};
       addWork(account.generations, { input: prompt, ...item }, at);
     } else if (prefix === "dep") addWork(account.deployments, item, at);
     else if (prefix === "org") account.organization.value = { ...account.organization.value, ...item };

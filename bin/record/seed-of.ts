@@ -105,13 +105,13 @@ const unique = (records: readonly Json[], field: string): Json[] => [
 ];
 
 function projectOf(account: Account, { id, name, region, description, status }: Json, cleaner: Cleaner): Json {
-  const known = account.environments.get(String(id));
+  const seenEnvironments = account.environments.get(String(id));
   const deployed = [...account.deployments.values()].flatMap(({ record }) =>
     record["project_id"] === id ? [String(record["environment"])] : [],
   );
-  const names = [...new Set([...(known?.keys() ?? []), ...deployed])].sort();
+  const names = [...new Set([...(seenEnvironments?.keys() ?? []), ...deployed])].sort();
   const environments = names.map((name) => {
-    const { variables } = cleaner.environment(known?.get(name) ?? {});
+    const { variables } = cleaner.environment(seenEnvironments?.get(name) ?? {});
     return { name, ...(Object.keys(Object(variables)).length > 0 && { variables }) };
   });
   return {

@@ -49,8 +49,8 @@ function createCleaning(cleaner: Cleaner, people: People) {
 
 /** The organization of a caller: the caller read it, or one of the caller's steps has a record of it. */
 const organizationOf = (accounts: readonly Account[], { steps }: StepRecorder, caller: string): Json => {
-  const own = accounts.find(({ callers }) => callers.includes(caller))?.organization.value;
-  if (own?.["name"] !== undefined) return own;
+  const readByCaller = accounts.find(({ callers }) => callers.includes(caller))?.organization.value;
+  if (readByCaller?.["name"] !== undefined) return readByCaller;
   const ids = steps.flatMap((step) =>
     step.caller === caller ? identifiersIn([step.call.params, step.call.body, step.answer]) : [],
   );
@@ -63,9 +63,9 @@ const actorsOf = (recorded: StepRecorder, accounts: readonly Account[], people: 
   new Map(
     [...recorded.callers].map(([caller, { user }], i): [string, Actor] => {
       const organization = organizationOf(accounts, recorded, caller);
-      const known = people.find(({ real }) => real === user?.["email"]);
+      const person = people.find(({ real }) => real === user?.["email"]);
       const unseen = { name: `Caller ${i + 1}`, email: `caller-${i + 1}@recorded.test`, role: "owner" };
-      const { name, email, role } = known ?? unseen;
+      const { name, email, role } = person ?? unseen;
       const plan = String(organization["plan"] ?? "starter");
       const of = cleaner.text(String(organization["name"] ?? "recorded"));
       return [caller, { organization: of, plan, user_id: String(user?.["id"] ?? caller), name, email, role }];
@@ -184,11 +184,11 @@ function endsOf({ steps, sights, seen }: StepRecorder): Recording["ends"] {
   };
   return [...ids].flatMap((id): Recording["ends"][number][] => {
     if (!hasGet(featureOf(id) ?? collectionOf(id))) return [];
-    const own = steps.filter(
+    const stepsOfRecord = steps.filter(
       ({ call, answer, problem }) =>
         problem === undefined && (call.params["id"] === id || (isRecord(answer) && answer["id"] === id)),
     );
-    const last = own.at(-1);
+    const last = stepsOfRecord.at(-1);
     if (last?.call.method === "DELETE" && last.call.path.endsWith(id)) return [{ id, problem: "not_found" }];
     if (/^(dep|gen)_/.test(id)) {
       const sight = sights.get(id)?.at(-1);

@@ -21,18 +21,18 @@ export interface SeenWork {
 /** Milliseconds from the creation to the beginning of each state, as the service or the recorder saw it. */
 const begunOf = ({ work, sights, createdAt }: SeenWork) => {
   const seen = sights.map(({ status, first }) => [status, first - createdAt] as const);
-  const known = Object.entries(work.entered).map(([status, at]) => [status, at - createdAtOf(work.record)] as const);
+  const entered = Object.entries(work.entered).map(([status, at]) => [status, at - createdAtOf(work.record)] as const);
   const all: { [status: string]: number } = Object.fromEntries(seen);
-  for (const [status, ms] of known) if (!Number.isNaN(ms)) all[status] = Math.min(ms, all[status] ?? ms);
+  for (const [status, ms] of entered) if (!Number.isNaN(ms)) all[status] = Math.min(ms, all[status] ?? ms);
   return all;
 };
 
 /** The outcome of work that ended. It ends no later than in the recording, because later calls rely on that. */
 function ended(seen: SeenWork, cleaner: Cleaner): SimulatedOutcome | undefined {
   const { id, work, reason, sights, createdAt, freeAt } = seen;
-  const found = id.startsWith("dep_") ? ofDeployment(work, reason, cleaner) : ofGeneration(work, cleaner);
-  if (!found) return undefined;
-  const outcome = found.outcome as SimulatedOutcome;
+  const scenario = id.startsWith("dep_") ? ofDeployment(work, reason, cleaner) : ofGeneration(work, cleaner);
+  if (!scenario) return undefined;
+  const outcome = scenario.outcome as SimulatedOutcome;
   const isShort = outcome.result === "fail" && outcome.at === "building";
   const phases = phasesOf(id).filter((phase) => !isShort || phase !== "deploying");
   const began = { building: Math.max(1_000, freeAt - createdAtOf(work.record)), ...begunOf(seen) };

@@ -30,8 +30,8 @@ export async function make(on: Probe, path: string, body: Item, removal = path):
 }
 
 async function regionOf(on: Probe): Promise<string> {
-  const known = itemsOf(await on.get("/projects?per_page=1"))[0]?.["region"];
-  return typeof known === "string" ? known : "eu-west-1";
+  const region = itemsOf(await on.get("/projects?per_page=1"))[0]?.["region"];
+  return typeof region === "string" ? region : "eu-west-1";
 }
 
 const created = (on: Probe) =>

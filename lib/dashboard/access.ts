@@ -86,9 +86,9 @@ export function createDashboardAccess(ports: Ports) {
     requireHere(request);
     refuseForeign(request);
     const token = await tokenOf(request);
-    const found = token === undefined ? undefined : await identify(token);
-    if (!found) throw signInFirst();
-    const { caller, isCurrent } = found;
+    const identity = token === undefined ? undefined : await identify(token);
+    if (!identity) throw signInFirst();
+    const { caller, isCurrent } = identity;
     return { caller, key_id: caller.key_id, token, window: undefined, isCurrent, refusal: undefined };
   };
 

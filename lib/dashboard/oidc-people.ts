@@ -88,12 +88,12 @@ export const createOidcPeople =
         );
       const called = v.safeParse(displayName, name);
       await invitations.withdraw(tx, organization_id, email);
-      const made = {
+      const newUser = {
         name: called.success ? called.output : (email.split("@", 1)[0] ?? email),
         email,
         role: oidc.create,
       };
-      const { id } = await users.insert(tx, organization_id, made);
+      const { id } = await users.insert(tx, organization_id, newUser);
       await audit.record(tx, {
         organization_id,
         action: createdUser,

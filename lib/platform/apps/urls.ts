@@ -69,11 +69,11 @@ export function createAppUrls(ports: Ports) {
     /** The URL for visitors of an environment: at its first active domain, else its first domain, else its own host. */
     async visitedAt(key: Environment): Promise<string | null> {
       const app = runtimeName() === undefined ? undefined : await rows().find(key);
-      const own = app ? urlOf(app) : null;
-      const all = own === null ? [] : await custom.of(key);
+      const assignedUrl = app ? urlOf(app) : null;
+      const all = assignedUrl === null ? [] : await custom.of(key);
       const domain = all.find(({ status }) => status === "active") ?? all[0];
-      if (own === null || !domain) return own;
-      const url = new URL(own);
+      if (assignedUrl === null || !domain) return assignedUrl;
+      const url = new URL(assignedUrl);
       url.hostname = domain.name;
       return url.origin;
     },
@@ -87,12 +87,12 @@ export function createAppUrls(ports: Ports) {
     hasHost: async (host: string) => ((await custom.active(host)) ?? (await assignedAt(host))) !== undefined,
 
     async ofRange(range: EnvironmentRange, tx?: Tx): Promise<(environment: string) => EnvironmentApp> {
-      const own = await custom.ofRange(range, tx);
+      const domainsOf = await custom.ofRange(range, tx);
       const apps = byEnvironment(await rows(tx).ofRange(range));
       const schedules = byEnvironment(await ports.schedules.ofRange(range, tx));
       return (environment) => {
         const [app] = apps(environment);
-        const shown = own(environment);
+        const shown = domainsOf(environment);
         if (runtimeName() === undefined) return shown;
         const scheduled = schedules(environment).map(({ name, cron, command, timeout_s, next_at }) => {
           return { name, cron, command, timeout_s, next_at };

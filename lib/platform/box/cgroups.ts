@@ -67,14 +67,14 @@ let parents = 0;
 
 /** Creates a control group for each box. Returns a reason if this machine or this user cannot. */
 export function createGroups(): Groups | string {
-  let found: Hierarchies | undefined;
+  let hierarchies: Hierarchies | undefined;
   let parent: Hierarchies;
   try {
-    found = findHierarchies();
-    if (!found) return "this machine has no control groups that limit memory and processes";
-    removeLeftovers(found);
+    hierarchies = findHierarchies();
+    if (!hierarchies) return "this machine has no control groups that limit memory and processes";
+    removeLeftovers(hierarchies);
     // All boxes together get as much processor time as the server if both want all of it.
-    parent = below(found, `${prefix}${process.pid}-${++parents}`);
+    parent = below(hierarchies, `${prefix}${process.pid}-${++parents}`);
     for (const folder of foldersOf(parent)) mkdirSync(folder);
     if (parent.version === 2) delegate(parent.memory);
     writeShare(parent, shareOfBoxes);

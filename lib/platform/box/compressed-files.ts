@@ -47,10 +47,10 @@ export async function compressedOf(path: string, accepted: string) {
       return info?.isFile() ? [{ encoding, path: at, info }] : [];
     }),
   );
-  const found = all.flat();
+  const compressed = all.flat();
   const chosen = acceptedEncoding(
     accepted,
-    found.map(({ encoding }) => encoding),
+    compressed.map(({ encoding }) => encoding),
   );
-  return { isAny: found.length > 0, accepted: found.find(({ encoding }) => encoding === chosen) };
+  return { isAny: compressed.length > 0, accepted: compressed.find(({ encoding }) => encoding === chosen) };
 }

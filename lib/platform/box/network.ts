@@ -58,10 +58,10 @@ const nameServersIn = (file: string) =>
     : [];
 
 function resolver(): { readonly settings: string; readonly options: readonly string[] } {
-  const [own] = nameServersIn("/etc/resolv.conf");
+  const [nameServer] = nameServersIn("/etc/resolv.conf");
   const [upstream] = nameServersIn("/run/systemd/resolve/resolv.conf");
   const forwarded = { settings: `nameserver ${forwarder}\n`, options: ["--dns-forward", forwarder, "-U", "none"] };
-  if (own === undefined || !isLoopback(own)) return forwarded;
+  if (nameServer === undefined || !isLoopback(nameServer)) return forwarded;
   // A box cannot use a name server on the machine's loopback. systemd lists the servers behind its local one.
   if (upstream !== undefined) return { ...forwarded, options: ["-D", upstream, ...forwarded.options] };
   return { settings: "nameserver 127.0.0.1\n", options: ["-U", "53"] };

@@ -73,8 +73,8 @@ async function send(request: IncomingMessage, response: ServerResponse, original
     return;
   }
   // With If-Range, a client asks for a part of the file that it knows (RFC 9110, section 13.1.5).
-  const known = request.headers["if-range"] ?? etag;
-  const wanted = status === 200 && known === etag ? rangeOf(request.headers.range, size) : "whole";
+  const clientEtag = request.headers["if-range"] ?? etag;
+  const wanted = status === 200 && clientEtag === etag ? rangeOf(request.headers.range, size) : "whole";
   if (wanted === "beyond") {
     response.writeHead(416, { "content-range": `bytes */${size}` }).end();
     return;
@@ -135,8 +135,8 @@ async function answer(
     return;
   }
   if (found) return send(request, response, found);
-  const own = fallback === undefined ? undefined : await find(root, fallback);
-  if (own && own !== "folder") return send(request, response, own);
+  const fallbackPage = fallback === undefined ? undefined : await find(root, fallback);
+  if (fallbackPage && fallbackPage !== "folder") return send(request, response, fallbackPage);
   const page = await find(root, "/404.html");
   if (page && page !== "folder") return send(request, response, page, 404);
   response.writeHead(404, { "content-type": "text/plain; charset=utf-8" }).end("Not found\n");

@@ -1,7 +1,7 @@
 import { parseDockerfile } from "./dockerfile.ts";
 
 /** Instruction options that require BuildKit. */
-const known: Readonly<Record<string, readonly string[]>> = {
+const newer: Readonly<Record<string, readonly string[]>> = {
   RUN: ["--mount", "--network"],
   COPY: ["--chmod", "--link", "--parents", "--exclude"],
   ADD: ["--chmod", "--link", "--exclude", "--checksum", "--keep-git-dir"],
@@ -12,8 +12,8 @@ const known: Readonly<Record<string, readonly string[]>> = {
  */
 export function needsBuildKit(dockerfile: string): string | undefined {
   for (const { line, keyword, options } of parseDockerfile(dockerfile).instructions) {
-    const found = options.map((one) => one.split("=", 1)[0] ?? "").find((one) => known[keyword]?.includes(one));
-    if (found !== undefined) return `${keyword} ${found} in line ${line}`;
+    const option = options.map((one) => one.split("=", 1)[0] ?? "").find((one) => newer[keyword]?.includes(one));
+    if (option !== undefined) return `${keyword} ${option} in line ${line}`;
   }
   return undefined;
 }

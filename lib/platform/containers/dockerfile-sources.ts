@@ -109,12 +109,12 @@ async function readFrom(
   if (more.length > 0 || (as !== undefined && (as.toLowerCase() !== "as" || !stageName.test(name.toLowerCase()))))
     throw at(line, `FROM ${rest} is not of the form FROM image AS stage`);
   checkPlatform(options, line, values, ports.platform);
-  const given = expanded(written, line, values);
-  if (given === "")
+  const image = expanded(written, line, values);
+  if (image === "")
     throw at(line, `FROM ${written} names no image; give its variable a value with ARG before the first FROM`);
-  const stage = stages.includes(given.toLowerCase()) ? given.toLowerCase() : undefined;
-  const isScratch = given === "scratch";
-  const source = stage ?? (isScratch ? given : await naming(line, `FROM ${given}`, () => ports.pin(given)));
+  const stage = stages.includes(image.toLowerCase()) ? image.toLowerCase() : undefined;
+  const isScratch = image === "scratch";
+  const source = stage ?? (isScratch ? image : await naming(line, `FROM ${image}`, () => ports.pin(image)));
   return {
     keyword,
     options: [],

@@ -117,8 +117,8 @@ async function make(order: Order, root: string, run: LimitedRun, ports: ReleaseP
 
 /** Explains a failed build to a user who sees the repository's Dockerfile but not the engine. */
 function explain(error: string, dockerfile: string, { lines }: Pinned, memory_bytes: number): string {
-  const own = error.replace(/(?<=parse error (?:on )?line )\d+/, (line) => String(lines[Number(line) - 1] ?? line));
-  const reason = `the build failed: ${own}`;
+  const shown = error.replace(/(?<=parse error (?:on )?line )\d+/, (line) => String(lines[Number(line) - 1] ?? line));
+  const reason = `the build failed: ${shown}`;
   if (/(non-zero code:|exit status) 137\b/.test(error))
     return `${reason}; it was killed, and may have used more memory than deployments.buildMemory (${byteSizeText(memory_bytes)})`;
   const newer = /buildkit|unknown (flag|instruction)|parse error/i.test(error) ? needsBuildKit(dockerfile) : undefined;

@@ -189,9 +189,9 @@ export function createDeploymentsOfPush({ apps, deployments, projects, pushes, c
       const work = isNamed
         ? deploy(caller, { ...pushed, paths: undefined }, project, environment)
         : deployAsNamed(caller, pushed, one.branch === defaultBranch, integrations.get(one.branch));
-      const made = (yield* explained(repo, work)) ?? [];
-      if (isNamed || made.length > 0) deployed += 1;
-      begun.push(...made);
+      const ofBranch = (yield* explained(repo, work)) ?? [];
+      if (isNamed || ofBranch.length > 0) deployed += 1;
+      begun.push(...ofBranch);
     }
     for (const one of begun) yield* follow(caller, one, signal);
   }

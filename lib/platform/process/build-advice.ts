@@ -57,21 +57,21 @@ export function createAdviceReader(): { read(line: string): void; advice(): stri
   let wanted: string | undefined;
   let absent: string | undefined;
   let script: string | undefined;
-  let known: string | undefined;
+  let specific: string | undefined;
   let first: ReturnType<typeof serverIn>;
   return {
     read(line) {
       wanted ??= requirement.exec(line)?.[1];
       absent ??= unresolved.exec(line)?.[1];
       script ??= scripted.exec(line)?.[1];
-      known ??= windowsAdvice([line]) ?? certificateAdvice([line], true) ?? opensslAdvice(line);
+      specific ??= windowsAdvice([line]) ?? certificateAdvice([line], true) ?? opensslAdvice(line);
       if (!failed.test(line)) return;
       isPip ||= isOfPip(line);
       first ??= serverIn(line);
     },
 
     advice() {
-      if (known !== undefined) return known;
+      if (specific !== undefined) return specific;
       if (isPip && wanted !== undefined)
         return `; it could not reach the package index of pip (pypi.org, unless PIP_INDEX_URL names another), which it asked for ${wanted}: ${help("PIP_INDEX_URL")}`;
       if (first === undefined && absent !== undefined)

@@ -46,9 +46,9 @@ export const build = (order: Order, run: Run, ports: BuildPorts): Promise<Stored
       .catch((error) => {
         throw explainMissing(missing, error);
       });
-    const made = { ...release, missing: [...missing] };
-    await releases.complete(order.deployment_id, made);
-    return made;
+    const complete = { ...release, missing: [...missing] };
+    await releases.complete(order.deployment_id, complete);
+    return complete;
   });
 
 function decline({ start, folder, steps, hasDockerfile, runtime }: Plan, leavesDockerfiles: boolean): void {
@@ -155,7 +155,7 @@ async function runSteps(
   const { log, hide } = build;
   const isElsewhere = leavesDockerfiles && plan.hasDockerfile && plan.runtime === undefined;
   const look = (script: string) => printed(script, building, build);
-  let found: Awaited<ReturnType<typeof served>>;
+  let runs: Awaited<ReturnType<typeof served>>;
   try {
     await provideLanguages(plan, building, build);
     const env = { ...(await provideTools(plan, building, build)), ...building.env };
@@ -163,25 +163,25 @@ async function runSteps(
       log({ level: "info", message: `${step.name}: ${hide(firstLine(step.command))}` });
       await runStep(step, { ...building, env }, build);
     }
-    found = await served(plan, look);
-    await checkPrograms(plan, "start" in found ? found.start : undefined, look);
+    runs = await served(plan, look);
+    await checkPrograms(plan, "start" in runs ? runs.start : undefined, look);
   } catch (error) {
     throw error instanceof Lacking && isElsewhere ? new Declined(error.message) : error;
   }
-  if ("start" in found) {
-    const isPruned = await prune(plan, found.start, building, build);
-    return { start: found.start, folder: null, fallback: null, isPruned };
+  if ("start" in runs) {
+    const isPruned = await prune(plan, runs.start, building, build);
+    return { start: runs.start, folder: null, fallback: null, isPruned };
   }
   if (plan.start !== undefined)
-    log({ level: "info", message: `The static folder ${found.folder} replaces the development server: ${plan.start}` });
-  const fallback = await fallbackOf(plan, found.folder, look);
+    log({ level: "info", message: `The static folder ${runs.folder} replaces the development server: ${plan.start}` });
+  const fallback = await fallbackOf(plan, runs.folder, look);
   const isAlone = plan.release === undefined && plan.workers.length + plan.schedules.length === 0;
   // A site's sources are many times larger than the site, so only its folder is kept.
-  const folder = join(building.root ?? "", found.folder);
+  const folder = join(building.root ?? "", runs.folder);
   const keep = folder === "." ? `rm -rf ${toolsFolder}` : keepFolder(folder);
   if (isAlone) await printed(keep, { ...building, root: "" }, build);
-  const { command, reads } = siteProgram("--compress", found.folder);
+  const { command, reads } = siteProgram("--compress", runs.folder);
   // A site works without compressed files.
   await printed(`${command} || true`, { ...building, reads }, build);
-  return { start: null, folder: found.folder, fallback, isPruned: false };
+  return { start: null, folder: runs.folder, fallback, isPruned: false };
 }

@@ -12,7 +12,7 @@ export type Plan = Readonly<ReturnType<typeof detect>>;
 
 /** Detects from a repository how to build and start it (fixtures/hosting/apps.md#what-is-run). */
 export function detect(root: string, top = root) {
-  const [own, packages, procfile] = ["svc.json", "package.json", "Procfile"].map((name) => settingsWithin(root, name));
+  const [svc, packages, procfile] = ["svc.json", "package.json", "Procfile"].map((name) => settingsWithin(root, name));
   const settings = ownSettings(root);
   const processes = processesIn(procfile ?? "");
   const node = packages === undefined ? undefined : nodeApp(root, packages, top);
@@ -33,7 +33,7 @@ export function detect(root: string, top = root) {
   // Otherwise Python buffers its output, so the log gets it late, and writes compiled files that no later start uses.
   const ofPython = { PYTHONUNBUFFERED: "1", PYTHONDONTWRITEBYTECODE: "1" };
   const variables: Record<string, string> = others.some(({ name }) => name === "Python") ? ofPython : {};
-  const files = { "svc.json": own, "package.json": packages, Procfile: procfile };
+  const files = { "svc.json": svc, "package.json": packages, Procfile: procfile };
   return {
     steps,
     start,

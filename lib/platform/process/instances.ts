@@ -113,7 +113,7 @@ export function createInstances(
     // A site writes nothing.
     const hasLayer = release.start !== null;
     const { deployment_id } = app;
-    const { health, port: own, missing, otherLanguage, variables } = release;
+    const { health, port: ownPort, missing, otherLanguage, variables } = release;
     const common = await boxOf(app, release.root);
     const hide = hideValues(app.secrets);
     const start: Parameters<typeof startApp>[0]["start"] = ({ port, inside, isOnlyIpv6 }, take) => {
@@ -143,17 +143,17 @@ export function createInstances(
       ...{ deployment_id, start, health, url: app.url, healthTimeout_ms, memory_bytes, onStopped, refusal },
       workers: beside,
       ...(hasLayer && sandbox.layerOf && { layerOf: sandbox.layerOf }),
-      ...(sandbox.listening && { listening: sandbox.listening, ...(own !== null && { port: own }) }),
+      ...(sandbox.listening && { listening: sandbox.listening, ...(ownPort !== null && { port: ownPort }) }),
       explain: (ending: Ending | undefined, printed: readonly LogLine[]) => {
         const { isPruned, example, hasInstalled } = release;
         const about = { reachesLoopback: sandbox.listening === undefined, isPruned, variables: app.variables };
         const denied = ending?.code === 126 ? deniedAdvice(printed) : "";
-        const known = denied || adviceOf(printed, about);
+        const specificAdvice = denied || adviceOf(printed, about);
         const advice =
           ending?.code === 127
             ? notFound(command, hasInstalled, printed)
-            : known || (ending === undefined ? "" : errorIn(printed)) + unsetAdvice(example, app.variables);
-        const isOther = otherLanguage !== undefined && known === "" && lacksProgram(ending, printed);
+            : specificAdvice || (ending === undefined ? "" : errorIn(printed)) + unsetAdvice(example, app.variables);
+        const isOther = otherLanguage !== undefined && specificAdvice === "" && lacksProgram(ending, printed);
         return [advice, ...missing, ...(isOther ? [otherLanguage] : [])].join(". ");
       },
     };

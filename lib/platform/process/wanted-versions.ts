@@ -47,8 +47,8 @@ const files = [
 /** The version in the first of these files and fields that has a usable one. */
 function wantedIn(name: Wanted["name"], sources: readonly (readonly [from: string, text: string | undefined])[]) {
   const ranges = sources.map(([from, text]) => ({ from, range: text && rangeOf(text) }));
-  const found = ranges.find(({ range }) => range);
-  return found?.range ? { name, range: found.range, fetches: found.range, from: found.from } : undefined;
+  const usable = ranges.find(({ range }) => range);
+  return usable?.range ? { name, range: usable.range, fetches: usable.range, from: usable.from } : undefined;
 }
 
 export const wantedNode = (root: string, engines: string | undefined): Wanted | undefined =>
