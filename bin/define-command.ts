@@ -15,7 +15,7 @@ export const json: ArgsDef = { json: flag("Print JSON, for programs.") };
 
 /** A command's entry in its parent's help. */
 export interface Listed {
-  /** What the command does, without a full stop. With its name it is a line of at most 72 characters. */
+  /** The purpose of the command, without a full stop. With the name, a line of at most 72 characters. */
   readonly summary: string;
   /** A command line that works as written. Words in capitals, such as ID, are placeholders. */
   readonly example: string;

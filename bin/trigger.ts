@@ -24,8 +24,7 @@ const environment = "trigger";
 const unique = () => `svc-trigger-${createRandom().alphanumeric(8).toLowerCase()}`;
 
 /**
- * Creates a project in `demo`'s region. If the service refuses the region, it uses the first one that the refusal
- * lists.
+ * Creates a project in `demo`'s region. If the service refuses that region, uses the first one that the error lists.
  */
 async function createProject({ client }: Emulator, name: string) {
   try {

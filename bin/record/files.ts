@@ -11,7 +11,7 @@ export interface Recording {
   readonly seed: Seed;
   readonly scenarios: readonly NewScenario[];
   readonly test?: string | undefined;
-  /** What was seen but could not be recorded, with the reasons. */
+  /** The parts that could not be recorded, with the reasons. */
   readonly left: readonly string[];
 }
 

@@ -197,7 +197,7 @@ const partsOf = (path: string): string[] =>
       }
     });
 
-/** Merges what two callers saw of the same work. The later view of its fields wins. */
+/** Merges two callers' views of the same work. The later view of its fields wins. */
 function mergedWork(one: Work | undefined, other: Work): Work {
   if (!one) return other;
   const [before, after] = one.at <= other.at ? [one, other] : [other, one];

@@ -7,7 +7,7 @@ import { type Cleaner, createCleaner, standIn } from "./without-secrets.ts";
 export type RecordedOrganization = Seed["organizations"][number];
 
 interface Left {
-  /** What was seen but is not in the seed, with the reason. */
+  /** The parts that are not in the seed, with the reasons. */
   readonly left: string[];
 }
 

@@ -28,7 +28,7 @@ export function countCrash(before: Counts, now: number): Counts & { readonly isT
 
 /**
  * Whether a crash may send a mail: one per release, at most one an hour. If a release first crashes within an hour of
- * the last mail, a later crash sends its mail, even one that is not an event.
+ * the last mail, a later crash sends its mail, whether or not that crash is an event.
  */
 export const mayMail = (
   { mailed_at, restarts_since }: Pick<Row<"apps">, "mailed_at" | "restarts_since">,

@@ -113,7 +113,7 @@ export function createRegistry({ store, clock, jobs, own, appsUrl, tellOthers }:
     },
 
     /**
-     * Takes over from runtimes that are gone. Does nothing if this runtime was down itself until a moment ago, because
+     * Takes over from runtimes that stay down. Does nothing if this runtime was down itself until a moment ago, because
      * the others may also return soon. Returns the hosts of their servers.
      */
     async takeOver(): Promise<readonly string[]> {

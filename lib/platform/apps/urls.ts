@@ -61,7 +61,7 @@ export function createAppUrls(ports: Ports) {
       hosts: [
         ...hostsUnder(domains, slug),
         ...(await custom.of(key, tx)).filter(({ status }) => status === "active").map(({ name }) => name),
-        // A custom domain may have become a host of the service later.
+        // A custom domain may be older than the option that made it a host of the service.
       ].filter((host) => !ownHosts.includes(host)),
       protection: protectionOf((await rows(tx).protectOf(key))?.protect),
     }),

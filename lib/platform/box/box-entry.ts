@@ -30,7 +30,7 @@ export interface BoxSettings {
 export interface MountPaths {
   /** A path to a file or folder of the machine. It works even if the box's user may not enter the parent folders. */
   of(path: string): string;
-  /** The same, but what is written there ends with the box, and the folder itself does not change. */
+  /** The same, but files written there end with the box, and the folder itself does not change. */
   layered(path: string): string;
   /** The first lines of a script in the box. They wait for the network, which is set up in parallel. */
   readonly waiting: string;

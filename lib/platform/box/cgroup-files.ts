@@ -133,7 +133,7 @@ const wanted = ["memory", "pids", "cpu"] as const;
 const sharing = "io";
 
 /**
- * Prepares a version 2 folder for groups below it. Then it may not hold processes, so they move to one of these groups.
+ * Prepares a version 2 folder for groups below it. Such a folder may not hold processes, so they move to `server`.
  */
 function delegate(folder: string): void {
   const has = readIfThere(join(folder, "cgroup.controllers")).trim().split(" ");

@@ -10,7 +10,7 @@ export interface Layers {
 
 /** The folder of the setup in which a layer lies. */
 export const layer = "layer";
-/** The file with a copy's free blocks before the box wrote to it. A change within a block is not noticed. */
+/** This file holds the number of free blocks before the box wrote to a copy. A change within a block is not noticed. */
 const before = "free-before";
 
 /** The shell expression for a copy's bytes in memory: whole pages for each file, without compression by the disk. */

@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 
-/** What a box sees in /proc: its own processes, and the files of the machine that runtimes read. */
+/** The names in /proc that a box sees besides its processes, because runtimes read them. */
 const shown = new Set([
   ...["self", "thread-self", "mounts", "net", "sys"],
   ...["cpuinfo", "meminfo", "stat", "loadavg", "uptime", "version", "vmstat", "filesystems"],

@@ -2,8 +2,8 @@ import { quoted } from "../../kernel/text/shell-words.ts";
 import { readIfReadable } from "./cgroup-files.ts";
 
 /**
- * The kernel charges what a user namespace uses to its owner too, so boxes could exhaust the limits of a server that is
- * not root. A namespace keeps its creator's limits, so they are lowered first.
+ * The kernel also counts the use of a user namespace for its owner, so boxes could exhaust the limits of a server that
+ * is not root. A namespace keeps its creator's limits, so they are lowered first.
  */
 const limitNames = { nproc: "Max processes", sigpending: "Max pending signals" } as const;
 export const shareOfBoxes = 0.75;

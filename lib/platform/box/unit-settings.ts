@@ -22,7 +22,7 @@ const isThere: Readonly<Record<keyof typeof settings, () => boolean>> = {
   network: () => !existsSync("/dev/net/tun"),
 };
 
-/** What to change in the systemd unit if one of its settings prevents the box. */
+/** The change to the systemd unit if one of its settings prevents the box. */
 export const unitAdvice = (part: keyof typeof settings): string | undefined =>
   isThere[part]()
     ? `a setting of its unit is in the way (${settings[part]}): add svc-server-process.conf of fixtures/hosting`

@@ -118,7 +118,7 @@ async function endOf(
     try {
       await containers.wait(id, detaching);
     } catch {
-      // The connection broke or the container is gone. The state below shows which.
+      // The connection broke, or the container was removed. The state below shows which.
     }
     // This process is ending, so no code needs the result.
     if (detaching.aborted) await never();

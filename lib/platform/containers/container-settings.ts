@@ -91,7 +91,7 @@ const limitsOf = ({ image, ports, memory_bytes, data, network, hasInit, isPodman
   MaskedPaths: [...hidden, "/sys/firmware", "/sys/devices/virtual/powercap"],
   Privileged: false,
   ReadonlyPaths: readOnly,
-  // `written-files` limits what the app writes there.
+  // `written-files` limits the bytes that the app writes there.
   ReadonlyRootfs: false,
   Mounts: [{ Type: "bind", Source: data, Target: "/data" }],
   // An image's volume would outlive its container and have no size limit, so it becomes a tmpfs.

@@ -63,7 +63,7 @@ export function createEngineApi(socketPath: string, version: string) {
       throw new EngineError(`the engine's answer to ${method} ${path} is wrong: ${parsed.issues[0].message}`);
     },
 
-    /** Sends a request that may have nothing to do: 304, 404 and 409 are not errors. */
+    /** Sends a request whose effect may already exist: 304, 404 and 409 are not errors. */
     tellIfThere: (method: Method, path: string, call?: EngineCall) =>
       tell(method, path, call).catch((error) => {
         if (!(error instanceof EngineError) || (error.status !== 404 && error.status !== 409)) throw error;

@@ -50,7 +50,7 @@ export async function removeAll(
   await api.tellIfThere("DELETE", `/networks/${names.network}`);
 }
 
-/** Temporary folders of in-memory services that were killed. The folders are gone, but their networks remain. */
+/** Temporary folders of in-memory services that were killed. The folders were removed, but their networks remain. */
 export async function goneFolders(api: EngineApi): Promise<string[]> {
   const query = { filters: JSON.stringify({ label: [labels.folder] }) };
   const networks = await api.call(listed, "GET", "/networks", { query });

@@ -22,7 +22,7 @@ interface Ports extends Omit<PushPorts, "creator" | "record"> {
   readonly store: Store;
   /** Records the project that a push creates in the audit log. */
   readonly audited: Audit;
-  /** Records what a push changes in the repository. */
+  /** Records the changes of a push in the audit log. */
   readonly entries: (request: RequestContext, by: Caller) => Entries;
   readonly authenticator: Pick<Authenticator, "confirmed" | "watch">;
   readonly operations: readonly Operation[];

@@ -67,7 +67,7 @@ export function detect(root: string, top = root) {
     hasInstalled: node !== undefined || others.length > 0,
     variables,
     hasDockerfile: hasWithin(root, "Dockerfile"),
-    /** Why a repository of a language that is not built here does not run. */
+    /** The reason why the repository does not run, if it is in a language that is not built here. */
     otherLanguage: otherLanguage(root),
     found: [
       ...Object.entries(files).flatMap(([name, text]) => (text === undefined ? [] : [name])),

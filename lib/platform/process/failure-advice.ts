@@ -46,7 +46,7 @@ interface About {
   readonly variables: Readonly<Record<string, string>>;
 }
 
-/** Advice that follows the reason of a failed start, by what the app printed. */
+/** Advice that follows the reason of a failed start. It depends on the app's output. */
 export function adviceOf(
   lines: readonly Pick<LogLine, "message">[],
   { reachesLoopback, isPruned, variables }: About,

@@ -43,7 +43,7 @@ function deniedAdvice(printed: readonly LogLine[]): string {
   return program === undefined ? "" : `: ${notExecutable(program)}`;
 }
 
-/** What interpreters print about a program that was not built. */
+/** Messages of interpreters about a program that was not built. */
 const absentProgram = /no such file|\bjar(?:file)?\b|(?:can ?not|can't|could not|unable to) (?:access|find|load|open)/i;
 
 /** Whether a start failed because its program is missing or cannot be executed. */
@@ -110,7 +110,7 @@ export function createInstances(
     release: StoredRelease,
     run: StartRun,
   ) => {
-    // A site writes nothing.
+    // A static site writes no files.
     const hasLayer = release.start !== null;
     const { deployment_id } = app;
     const { health, port: ownPort, missing, otherLanguage, variables } = release;

@@ -54,6 +54,6 @@ const denied = /^\S*sh: (?:(?:line )?\d+: )?(?:exec: )?(?:line \d+: )?(\S+): Per
 /** The program that a shell reports as not executable. */
 export const deniedIn = (line: string): string | undefined => denied.exec(line.trim())?.[1];
 
-/** What a shell or env prints for a script whose lines end as on Windows. */
+/** Whether a shell or env printed this line about a script whose lines end as on Windows. */
 export const isOfWindows = (line: string): boolean =>
   /\$'\\r': command not found|\\r[’'"]|\^M: bad interpreter/.test(line);

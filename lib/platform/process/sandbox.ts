@@ -45,7 +45,7 @@ export interface Sandbox {
 
 const maxPrinted = 64 * 1024;
 
-/** Runs a command to its end; returns its exit code and what it printed. */
+/** Runs a command to its end; returns its exit code and output. */
 export async function outputOf(start: (take: TakeOutput) => Child): Promise<{ code: number | null; text: string }> {
   let text = "";
   const child = start((chunk) => {

@@ -25,7 +25,7 @@ async function readRepository(path: string, name: string): Promise<StoredReposit
   return {
     name,
     default_branch: isThere ? branch : null,
-    // A pack may be gone, because it was merged.
+    // A pack may have been merged into another.
     size: (await Promise.allSettled(sizes)).reduce((sum, one) => sum + (one.status === "fulfilled" ? one.value : 0), 0),
     pushed_at: (await textOf(noteIn(path))) || null,
   };
@@ -42,7 +42,7 @@ async function readRepositories(folder: string): Promise<StoredRepository[]> {
   return repositories;
 }
 
-/** What callers see and change of repositories. */
+/** Reads and changes repositories for callers. */
 export const storedRepositories = ({
   folder,
   pathOf,

@@ -35,7 +35,7 @@ export interface Program {
   /** A program that an earlier process started. It is taken over; `start` is called after it ends. */
   readonly running?: { readonly port: number; adopt(take: (line: LogLine) => void): Child };
   readonly health: string | null;
-  /** The URL at which people reach it; null if there is none. */
+  /** The URL for visitors; null if there is none. */
   readonly url: string | null;
   /** The reason to report if the port refuses a connection or closes it at once. */
   readonly refusal: (inside: number) => string;
@@ -215,7 +215,7 @@ function createApp(program: Program, signal: AbortSignal) {
     checkMemory(all) {
       workers?.checkMemory(all);
       const wasPassed = endBeyondMemory(child, program.memory_bytes, all);
-      // With a control group, its ending already says which limit was exceeded.
+      // With a control group, the ending names the exceeded limit.
       outOfMemory ||= wasPassed && !child?.passed;
     },
   };

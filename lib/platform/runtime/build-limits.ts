@@ -62,7 +62,7 @@ export async function diskReason({ limits: { disk_bytes }, written }: Watched): 
   return `it wrote more than deployments.buildDisk (${byteSizeText(disk_bytes)})`;
 }
 
-/** Watches the limits of a build, and reports one that is exceeded. Returns the function that stops watching. */
+/** Watches the limits of a build, and reports an exceeded one. Returns the function that stops watching. */
 export function watchLimits(
   reasonOf: () => string | undefined,
   { limits, written }: Watched,

@@ -12,7 +12,7 @@ export const maxCommits = 100;
 /** Leftovers of a killed git: locks, which block the next run, and partial packs. */
 const leftover = /\.lock$|^(tmp_|\.tmp-)/;
 
-/** Removes what a killed git left in a repository. A branch may be called `tmp_1`. */
+/** Removes the leftovers of a killed git from a repository. In `refs` only locks, as a branch may be called `tmp_1`. */
 export async function removeGitLeftovers(repository: string): Promise<void> {
   const refs = join(repository, "refs");
   const namesIn = (place: string) => readdir(place, { recursive: place === refs }).catch(() => []);

@@ -70,7 +70,7 @@ export function createGit(folder: string, caches: string, host: CodeHost, group?
     return pathToFileURL(path).href;
   };
 
-  /** A separate cache for what the credential fetched: an organization may lose access. */
+  /** The commits that the credential fetched have a separate cache, because an organization may lose access. */
   const cacheOf = (project_id: string, url: string, usesCredential: boolean) => {
     const name = createHash("sha256").update(usesCredential ? url : `${url} public`);
     return join(caches, project_id, "git", `${name.digest("hex").slice(0, 32)}.git`);

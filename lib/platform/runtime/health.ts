@@ -110,7 +110,7 @@ export async function waitUntilHealthy(
     if (ended !== undefined) return ended;
     if (signal.aborted) return "it was ended";
     if (typeof answer === "number" && answer < below) return answer;
-    // The last request may have a shorter timeout, which then proves nothing.
+    // The last request may have a shorter timeout. Then its failure proves nothing.
     if (answer !== undefined || now - asked > maxPause_ms) {
       last = typeof answer === "number" ? `GET ${path} answered ${answer}` : (answer ?? silent);
       advice = typeof answer === "number" ? help : "";

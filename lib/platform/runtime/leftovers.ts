@@ -7,7 +7,7 @@ export interface Stored {
   remove(name: string): Promise<unknown>;
 }
 
-/** Removes files that nothing uses. A failed removal is only logged, because it must not stop the service's start. */
+/** Removes unused files. A failed removal is only logged, because it must not stop the service's start. */
 export async function removeLeftovers(
   stored: Stored,
   keeps: (name: string) => Promise<boolean>,

@@ -43,7 +43,7 @@ export function repeat(pause_ms: number, look: () => unknown): () => void {
 /** Holds requests while an app starts, up to their time limit. */
 export function createArrival() {
   let arrived: boolean | undefined;
-  // A request that gives up leaves nothing behind: an app may be down for days.
+  // Requests that give up are removed, because an app may be down for days.
   const waiting = new Set<(up: boolean) => void>();
   const wait = (within_ms: number) =>
     new Promise<boolean>((resolve) => {

@@ -49,7 +49,7 @@ export function createReleases(folder: string, files = () => plainFiles) {
     appOf: (id: string) => join(placeOf(id), "app"),
     temporaryOf: (id: string) => join(placeOf(id), "tmp"),
 
-    /** Creates an empty folder. Removes what an interrupted build left there. */
+    /** Creates an empty folder. Removes the files of an interrupted build. */
     async create(id: string): Promise<void> {
       await remove(id);
       await mkdir(join(placeOf(id), "tmp"), { recursive: true });
