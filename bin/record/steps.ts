@@ -26,7 +26,7 @@ export interface CallerStep extends Omit<Step, "actor"> {
 export interface Sight {
   readonly status: string;
   readonly first: number;
-  /** Whether a call other than its creation showed it. */
+  /** Whether a later call showed it, and not only the creation of the record. */
   isRead: boolean;
 }
 

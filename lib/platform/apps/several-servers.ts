@@ -99,7 +99,7 @@ export function createSeveralServers(ports: Ports): Placement {
     tellOthers,
     tellRestarted: (tx, restart_id) => feed.wake(tx, "restarted", restart_id),
 
-    /** Refuses to start with a runtime that differs from the other servers': each accepts only some kinds of sources. */
+    /** Refuses to start if another server has another runtime: each accepts only some kinds of sources. */
     async begin() {
       if (own || ports.forgetsRuntimes) await registry.forget(own?.names);
       const other = (await registry.look()).find(({ names }) => own && names !== own.names);

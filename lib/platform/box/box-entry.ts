@@ -60,7 +60,7 @@ const text = (to: number, lines: string) => `exec ${to}<<'END'\n${lines}END`;
 const bound = (path: string, to: string) =>
   `${path.replace(/[\\\s#]/g, (one) => `\\${one.charCodeAt(0).toString(8).padStart(3, "0")}`)} ${to} none bind 0 0\n`;
 
-/** The kernel has 4096 pseudo terminals for all of the machine. */
+/** The most pseudo terminals of a box. The kernel has 4096 for the whole machine. */
 const maxTerminals = 32;
 const terminals = `${place}/pts`;
 const nothing = { folder: `${place}/none`, file: `${place}/empty` } as const;

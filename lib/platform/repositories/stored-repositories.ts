@@ -53,7 +53,7 @@ export const storedRepositories = ({
   readonly read: (path: string, ...args: string[]) => Promise<string | undefined>;
 }) => ({
   async pushed(name: RepositoryName, updates: readonly RefUpdate[], at: string) {
-    // A full disk, or the removal of the repository, must not lose the deployments of the push.
+    // Even on a full disk, or if the repository was removed, the push must deploy.
     await writeFile(noteIn(pathOf(name)), at).catch(() => {});
     return pushedBranches((...args) => read(pathOf(name), ...args), updates);
   },
