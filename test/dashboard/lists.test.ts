@@ -104,6 +104,47 @@ test("Chromium: lists", { skip: noBrowser || (!isLong && "npm run test:dashboard
     await page.locator("option:checked", { hasText: "owner" }).nth(1).waitFor({ state: "attached" });
   });
 
+  await suite.test("Back returns to the filter, the page and the place of a list", async (t) => {
+    const { port, service, project, deploy } = await listeningWorld(t);
+    const { id } = await project("shop");
+    for (let i = 0; i < 60; i++) await deploy(id);
+    await service.settle();
+    const origin = `http://127.0.0.1:${port}`;
+    const page = await dashboardPage(t, open, origin, "/projects");
+    await page.getByRole("link", { name: "Deployments", exact: true }).click();
+    await page.getByLabel("Environment").fill("production");
+    await page.waitForURL(/environment=production/);
+    const left = 1500;
+    /** Opens a deployment in the middle of the list, comes back, and sees whether the list stands where it stood. */
+    const comesBack = async (back: () => Promise<unknown>) => {
+      await page.getByRole("row").nth(35).waitFor();
+      const search = new URL(page.url()).search;
+      await page.evaluate(`scrollTo(0, ${left})`);
+      const link = page.getByRole("row").nth(35).getByRole("link").first();
+      const href = await link.getAttribute("href");
+      await link.dispatchEvent("click");
+      await page.getByLabel("States", { exact: true }).waitFor();
+      await back();
+      // The link to what was looked at has the focus.
+      await page.locator(`a:focus[href="${href}"]`).waitFor();
+      assert.equal(await page.evaluate<number>("scrollY"), left);
+      assert.equal(new URL(page.url()).search, search);
+    };
+    await comesBack(() => page.goBack());
+    await comesBack(() => page.getByRole("link", { name: "All deployments" }).click());
+    const first = await page.getByRole("row").nth(1).getByRole("link").first().getAttribute("href");
+    await page.getByRole("button", { name: "Older" }).click();
+    await page.getByRole("button", { name: "Newest" }).waitFor();
+    await page.getByRole("row").nth(1).waitFor();
+    const older = await page.getByRole("row").nth(1).getByRole("link").first().getAttribute("href");
+    assert.notEqual(older, first);
+    await page.goBack();
+    await page.locator(`a[href="${first}"]`).waitFor();
+    assert.match(page.url(), /environment=production$/);
+    await page.goForward();
+    await page.locator(`a[href="${older}"]`).waitFor();
+  });
+
   await suite.test("a wide screen has equal margins, a phone rows of a few lines", async (t) => {
     const { page, origin } = await opened(t, "/deployments");
     await page.getByRole("row").nth(1).waitFor();

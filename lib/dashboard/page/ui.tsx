@@ -3,7 +3,7 @@ import { useEffect, useId, useState } from "preact/hooks";
 import { Problem } from "./controls.tsx";
 import { agoOf, instantOf } from "./format-time.ts";
 import { Icon } from "./icon.tsx";
-import { href, place } from "./router.ts";
+import { href, linkBack, place } from "./router.ts";
 
 /** The mark of a state: shape and hue, with the name of the state next to it. */
 export const Status = ({ of }: { of: string }) => (
@@ -73,13 +73,13 @@ export const Link = ({ to, of, class: look }: { to: string; of: string; class?: 
 
 const lists = ["projects", "deployments", "generations", "webhooks", "integrations", "requests"];
 
-/** From the page of a record to the list of all. */
+/** From the page of a record to the list of all; as it was left, if a person came from there. */
 function Back() {
   const [, list = "", id] = place.value.path.split("/");
   if (!id || !lists.includes(list)) return null;
   return (
     <p class="back hint">
-      <a href={href(`/${list}`)}>
+      <a {...linkBack(`/${list}`)}>
         <Icon of="back" />
         All {list}
       </a>

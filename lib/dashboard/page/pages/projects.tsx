@@ -70,7 +70,7 @@ export function Pages({ next, name = "cursor" }: { next: string | null; name?: s
   if (isFirst && next === null) return null;
   // The buttons go while the next page loads. Keyboard and screen reader continue at its top.
   const turn = (to: string) => {
-    setQuery({ [name]: to });
+    setQuery({ [name]: to }, "page");
     scrollTo(0, 0);
     document.querySelector<HTMLElement>("main h1")?.focus();
   };
