@@ -1,4 +1,5 @@
 import type { Settings } from "../config/parse-options.ts";
+import type { Samples } from "../dashboard/process-history.ts";
 import type { Snapshots } from "../emulator/control/state-calls.ts";
 import type { Forks } from "../emulator/fork-list.ts";
 import type { DeliveryOrder, EveryOrder } from "../emulator/instruments/delivery-orders.ts";
@@ -22,6 +23,9 @@ export interface InstanceContext {
   readonly mount: Mount;
   readonly company: CodeCompany;
   readonly requests: RecentRequests;
+  readonly samples: Samples;
+  /** The service's time when it started, and what that start found wrong with the clock. */
+  started(): { readonly at: string; readonly warning: string | undefined };
   readonly snapshots: Snapshots;
   readonly forks: Forks;
   /** A world uses the worlds of the service that it belongs to. */

@@ -206,7 +206,7 @@ function dashboardTable(parts: Parts): Route[] {
     writer: createWriter({ envelope: "flat", now: clock.iso, base: dashboardApi }),
   });
   const { signInMethods, routes } = signInMethodsOf(foundation, settings, { features, outbound, access });
-  const history = createHistory({ meter, jobs: queueLoad, now: clock.now, closing });
+  const history = createHistory({ samples: parts.host.samples, meter, jobs: queueLoad, now: clock.now, closing });
   return [
     ...assetRoutes(features, `${dashboardPath}/media/`).map(uncached),
     createLiveSocket({
@@ -233,6 +233,7 @@ function dashboardTable(parts: Parts): Route[] {
       audit: features.audit,
       behindProxy,
       history,
+      started: parts.host.started,
       hostsRepositories: runtimes.repositories !== undefined,
       operations,
       run,

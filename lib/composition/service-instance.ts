@@ -65,6 +65,7 @@ export function createServiceInstance(settings: Settings, runtimes: Runtimes, pa
   const snapshots = createSnapshotList(parent?.snapshots);
   let first = parent?.first;
   let state: HostState | undefined;
+  let beginning: ReturnType<InstanceContext["started"]> | undefined;
   /** Replaced states that are still ending. */
   const discarding = new Set<Promise<void>>();
   let restoring: Promise<unknown> = Promise.resolve();
@@ -92,6 +93,7 @@ export function createServiceInstance(settings: Settings, runtimes: Runtimes, pa
     if (isFrozen) foundation.clock.freeze();
     const before = state;
     state = { foundation, wiring, apiKey };
+    beginning ??= { at: context.iso(), warning: undefined };
     if (before) {
       const discarded: Promise<void> = discardState(before, state).finally(() => discarding.delete(discarded));
       discarding.add(discarded);
@@ -174,6 +176,8 @@ export function createServiceInstance(settings: Settings, runtimes: Runtimes, pa
       () => context.sinks,
     ),
     runtimes,
+    samples: [],
+    started: () => beginning ?? { at: context.iso(), warning: undefined },
     requests: createRecentRequests({ keepsBodies: settings.mode === "dev" }),
     iso: () => current().foundation.clock.iso(),
     snapshots: {
@@ -215,6 +219,7 @@ export function createServiceInstance(settings: Settings, runtimes: Runtimes, pa
     },
     async start(started) {
       state = started;
+      beginning = { at: context.iso(), warning: started.foundation.clockWarning };
       const { opened, store } = started.foundation;
       if (settings.mode !== "dev" || runsForReal(settings) || !opened.images) return;
       if ((await store.engine.size()) <= maxForReset) first = await take();

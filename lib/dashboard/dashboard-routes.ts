@@ -41,6 +41,7 @@ interface Ports<Services> {
   readonly audit: Pick<AuditService, "recordRefusedSignIn">;
   readonly behindProxy: boolean;
   readonly history: History;
+  readonly started: () => { readonly at: string; readonly warning: string | undefined };
   /** Whether this server accepts git pushes. */
   readonly hostsRepositories: boolean;
   readonly operations: readonly Operation<Services>[];
@@ -136,16 +137,15 @@ export function dashboardRoutes<Services>(ports: Ports<Services>): Route[] {
 
 /** The person of the session, with the role and scopes that tell the page what to offer. */
 const whoAmI =
-  <Services>({ mode, organizations, users, hostsRepositories, now }: Ports<Services>): Route["answer"] =>
+  <Services>({ mode, organizations, users, hostsRepositories, started, now }: Ports<Services>): Route["answer"] =>
   async ({ id }, { caller }) => {
     const { name: organization, plan } = await organizations.get(caller);
     const { id: user_id, name, email, role } = await users.get(caller, caller.user_id);
     const person = { user_id, name, email, role, scopes: caller.scopes };
-    return writerOf(now).object(
-      200,
-      { mode, organization, plan, ...person, hosts_repositories: hostsRepositories },
-      id,
-    );
+    const { at: started_at, warning } = started();
+    const clock_warning = (mode === "dev" && warning) || null;
+    const service = { hosts_repositories: hostsRepositories, started_at, clock_warning };
+    return writerOf(now).object(200, { mode, organization, plan, ...person, ...service }, id);
   };
 
 const lastHour =

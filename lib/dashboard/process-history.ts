@@ -8,8 +8,9 @@ const interval = "30s";
 const maxSamples = 121;
 const quantiles = [0.5, 0.99] as const;
 
-/** The state of the process at one moment. Counters count from its start. */
+/** The state of the process at one moment. The counters of a meter count from the start, or from a restore. */
 interface Sample {
+  readonly meter: Meter;
   readonly at: number;
   readonly requests: number;
   readonly failures: number;
@@ -22,7 +23,11 @@ interface Sample {
   readonly lag_s: number;
 }
 
+export type Samples = Sample[];
+
 interface Ports {
+  /** Those of the process before a restore, which begins a new meter. */
+  readonly samples?: Samples;
   readonly meter: Meter;
   readonly jobs: () => Promise<QueueLoad>;
   readonly now: () => number;
@@ -34,15 +39,14 @@ export type Moment = Awaited<ReturnType<History["read"]>>[number];
 export type History = ReturnType<typeof createHistory>;
 
 /** The last hour of the process, in memory: a sample every 30 s of the machine's time, from the first request on. */
-export function createHistory({ meter, jobs, now, closing }: Ports) {
-  const samples: Sample[] = [];
-
+export function createHistory({ samples = [], meter, jobs, now, closing }: Ports) {
   const sample = async (): Promise<Sample> => {
     const { waiting, running, due_at } = await jobs();
     const all = [...meter.requests.values()];
     const counts = all.flatMap(({ statuses }) => [...statuses]);
     const { user, system } = process.cpuUsage();
     return {
+      meter,
       at: monotonicNow(),
       requests: counts.reduce((sum, [, count]) => sum + count, 0),
       failures: counts.reduce((sum, [status, count]) => sum + (status >= 500 ? count : 0), 0),
@@ -72,12 +76,14 @@ export function createHistory({ meter, jobs, now, closing }: Ports) {
 
   const between = (before: Sample, after: Sample, latest: number) => {
     const seconds = Math.max(0.001, (after.at - before.at) / 1000);
-    const buckets = after.buckets.map((count, i) => count - (before.buckets[i] ?? 0));
+    // A restore begins with a new meter.
+    const counted = before.meter === after.meter ? before : { requests: 0, failures: 0, buckets: [] };
+    const buckets = after.buckets.map((count, i) => count - (counted.buckets[i] ?? 0));
     const [p50, p99] = quantiles.map((quantile) => quantileOf(buckets, quantile));
     return {
       seconds_ago: Math.round((latest - after.at) / 1000),
-      requests_per_s: (after.requests - before.requests) / seconds,
-      failures_per_s: (after.failures - before.failures) / seconds,
+      requests_per_s: (after.requests - counted.requests) / seconds,
+      failures_per_s: (after.failures - counted.failures) / seconds,
       p50_s: p50 ?? null,
       p99_s: p99 ?? null,
       cpu: (after.cpu_s - before.cpu_s) / seconds,

@@ -21,6 +21,10 @@ export interface Session {
   readonly scopes: readonly string[];
   /** Whether this server accepts git pushes. */
   readonly hosts_repositories: boolean;
+  /** The service's time when it started. */
+  readonly started_at: string;
+  /** What that start found wrong with the clock; null if nothing. */
+  readonly clock_warning: string | null;
 }
 
 /** Null while signed out; undefined until the first response. */

@@ -1,3 +1,5 @@
+import { lengthOf } from "./format-time.ts";
+
 /** One line of a chart. */
 export interface Line {
   readonly name: string;
@@ -38,10 +40,13 @@ export function LineChart({
   title,
   lines,
   show,
+  seconds,
 }: {
   readonly title: string;
   readonly lines: readonly Line[];
   readonly show: (value: number) => string;
+  /** How long ago the first value was measured. */
+  readonly seconds: number | undefined;
 }) {
   const most = roundUp(Math.max(0, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0))));
   return (
@@ -68,7 +73,10 @@ export function LineChart({
       </svg>
       <p class="hint row spread">
         <span>1 h ago</span>
-        <span>top: {show(most)}</span>
+        <span>
+          top: {show(most)}
+          {seconds !== undefined && seconds < 3_500 && `, measured since ${lengthOf(seconds * 1000)} ago`}
+        </span>
         <span>now</span>
       </p>
     </figure>

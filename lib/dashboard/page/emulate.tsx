@@ -9,7 +9,7 @@ type Deed = readonly [name: string, icon: IconName, hint: string, run: () => Pro
 
 const deeds: readonly Deed[] = [
   ["See the next hour", "telescope", "in a copy that sends nothing", () => lookAhead("1h"), "/timeline"],
-  ["Turn clicks into a test", "record", "records calls, and writes the file", startRecording],
+  ["Turn clicks into a test", "record", "records the calls of this tab", startRecording],
   ["Keep this state", "camera", "to restore or compare it later", () => control.snapshot(""), "/snapshots"],
   ["Try it in a fork", "fork", "a second service on its own port", () => control.fork({ muted: true }), "/snapshots"],
 ];

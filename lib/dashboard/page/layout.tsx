@@ -4,6 +4,7 @@ import { actAs, loadSession, people, person, session, signOut } from "./api.ts";
 import { BottomBar } from "./bottom-bar.tsx";
 import { Action, Button, Select } from "./controls.tsx";
 import { Drawer } from "./drawer.tsx";
+import { instantOf } from "./format-time.ts";
 import { Icon } from "./icon.tsx";
 import { isLive, isOld, lostAt, refreshAll, useRead } from "./live.ts";
 import { groups } from "./navigation.ts";
@@ -136,15 +137,33 @@ function Who() {
   );
 }
 
-/** Problems of the whole page: no connection, or an old version. */
+/** Under which start of the service its warning about the clock was read. */
+const storedRead = "svc-read";
+
+/** Problems of the whole page: no connection, an old version, or a clock that was moved before a restart. */
 function Notices() {
   const lost = lostAt.value;
+  const { started_at = "", clock_warning = null } = session.value ?? {};
+  const [read, setRead] = useState(sessionStorage.getItem(storedRead));
   return (
     <div role="status" class="notices">
       {lost && (
         <p>
           The service has not answered since {lost.toLocaleTimeString([], { hour12: false })} on this machine. The page
           shows what it knew then, and will catch up by itself.
+        </p>
+      )}
+      {clock_warning !== null && read !== started_at && (
+        <p class="row">
+          When the service started at {instantOf(started_at)} UTC, {clock_warning}.
+          <Button
+            onClick={() => {
+              sessionStorage.setItem(storedRead, started_at);
+              setRead(started_at);
+            }}
+          >
+            Got it
+          </Button>
         </p>
       )}
       {isOld.value && (

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useState } from "preact/hooks";
+import { session } from "./api.ts";
 import { Problem } from "./controls.tsx";
 import { agoOf, instantOf } from "./format-time.ts";
 import { Icon } from "./icon.tsx";
@@ -87,6 +88,15 @@ function Back() {
   );
 }
 
+const inMemory = ["/requests", "/inbox", "/snapshots", "/faults"];
+
+/** Says that a restart forgets what a page shows. */
+function Forgets() {
+  const since = session.value?.started_at;
+  if (since === undefined || !inMemory.includes(place.value.path)) return null;
+  return <p class="hint">Kept in memory since {instantOf(since)} UTC, when the service started.</p>;
+}
+
 export function Page({
   title,
   actions,
@@ -108,6 +118,7 @@ export function Page({
         </h1>
         <div class="row">{actions}</div>
       </header>
+      <Forgets />
       {children}
     </main>
   );

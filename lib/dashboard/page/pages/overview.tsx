@@ -229,6 +229,7 @@ function Load() {
     <LineChart
       title="Requests of the last hour"
       show={(value) => `${value.toFixed(value < 10 ? 1 : 0)}/s`}
+      seconds={data[0]?.seconds_ago}
       lines={[
         { name: "answered", values: data.map((one) => one.requests_per_s) },
         { name: "failed (5xx)", values: data.map((one) => one.failures_per_s), hue: "bad" },

@@ -51,13 +51,14 @@ export function SystemPage() {
                 key={title}
                 title={title}
                 show={show}
+                seconds={data[0]?.seconds_ago}
                 lines={Object.entries(lines).map(([name, field]) => ({ name, values: data.map((one) => one[field]) }))}
               />
             ))}
           </div>
           <p class="hint">
-            One value for every 30 seconds of the last hour, for the whole service, since it started. A collector can
-            read all of them at <code>/metrics</code>.
+            One value for every 30 seconds of the last hour, for the whole service. They are in memory only: a restart
+            begins anew. A collector can read all of them at <code>/metrics</code>.
           </p>
         </>
       )}
