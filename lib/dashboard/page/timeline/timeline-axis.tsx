@@ -1,9 +1,11 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import { lengthOf } from "../format-time.ts";
 import { href } from "../router.ts";
 import { Moment, rowHeight, StateBar } from "../timeline-marks.tsx";
-import { clusters, type Group, isOpen, type Lane, type Mark, ticksOf } from "./timeline-lanes.ts";
+import { type Fold, placeOf, ticksOf, timeAt } from "./timeline-folds.ts";
+import { clusters, type Group, isOpen, type Lane, type Mark } from "./timeline-lanes.ts";
 
-/** The times at the left and right edges. */
+/** The places at the left and right edges, or their times. */
 export interface View {
   readonly from: number;
   readonly to: number;
@@ -12,6 +14,7 @@ export interface View {
 export interface AxisProps {
   readonly lanes: readonly Lane[];
   readonly view: View;
+  readonly folds: readonly Fold[];
   readonly now: number;
   /** The time of the playhead; undefined at the present. */
   readonly at: number | undefined;
@@ -58,10 +61,10 @@ function useWidth() {
 
 /** The lanes over time. The list next to it is the text alternative. */
 export function Axis(props: AxisProps) {
-  const { lanes, view, chosen, onView, onPick, onKey, onToggle } = props;
+  const { lanes, view, folds, chosen, onView, onPick, onKey, onToggle } = props;
   const { place, width } = useWidth();
   const drag = useRef<{ x: number; view: View; isMoved: boolean } | undefined>(undefined);
-  const timeAt = (clientX: number) => {
+  const placeAt = (clientX: number) => {
     const left = place.current?.getBoundingClientRect().left ?? 0;
     return view.from + ((clientX - left) / width) * (view.to - view.from);
   };
@@ -101,7 +104,8 @@ export function Axis(props: AxisProps) {
         tabIndex={0}
         onKeyDown={onKey}
         onWheel={(event) => {
-          if (event.ctrlKey || event.metaKey) onView(zoomed(view, Math.exp(event.deltaY / 300), timeAt(event.clientX)));
+          if (event.ctrlKey || event.metaKey)
+            onView(zoomed(view, Math.exp(event.deltaY / 300), placeAt(event.clientX)));
           else if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) onView(panned(view, event.deltaX / width));
           else return;
           event.preventDefault();
@@ -126,7 +130,7 @@ export function Axis(props: AxisProps) {
           const keys =
             event.target instanceof Element ? event.target.closest("g[data-marks]")?.getAttribute("data-marks") : null;
           const marks = marksOf(lanes, keys?.split(" | ") ?? []);
-          onPick(marks, marks[0]?.at ?? timeAt(event.clientX));
+          onPick(marks, marks[0]?.at ?? timeAt(folds, placeAt(event.clientX)));
         }}
       >
         <Plot {...props} width={width} />
@@ -135,15 +139,29 @@ export function Axis(props: AxisProps) {
   );
 }
 
-function Plot({ lanes, view, now, at, chosen, due, width }: AxisProps & { width: number }) {
-  const x = (time: number) => ((time - view.from) / (view.to - view.from)) * width;
+/** A duration in its largest unit. */
+const briefly = (ms: number) => lengthOf(ms).split(" ").slice(0, 2).join(" ");
+
+function Plot({ lanes, view, folds, now, at, chosen, due, width }: AxisProps & { width: number }) {
+  const x = (time: number) => ((placeOf(folds, time) - view.from) / (view.to - view.from)) * width;
   const height = headHeight + Math.max(1, lanes.length) * rowHeight;
   const isSeen = (from: number, to = from) => x(to) > -20 && x(from) < width + 20;
   const clamp = (value: number) => Math.min(width + 40, Math.max(-40, value));
   return (
     <svg width={width} height={height} viewBox={`0 0 ${width} ${height}`} aria-hidden="true">
       <rect class="future" x={clamp(x(now))} y={0} width={Math.max(0, width + 40 - clamp(x(now)))} height={height} />
-      {ticksOf(view.from, view.to, Math.max(2, width / 90)).map(({ at: tick, text }) => (
+      {folds
+        .filter(({ from, to }) => isSeen(from, to))
+        .map(({ from, to }) => (
+          <g key={from} class="fold">
+            <rect x={clamp(x(from))} y={0} width={clamp(x(to)) - clamp(x(from))} height={height} />
+            <text x={(clamp(x(from)) + clamp(x(to))) / 2} y={height - 6}>
+              {briefly(to - from)}
+            </text>
+            <title>{`Nothing happened for ${lengthOf(to - from)}`}</title>
+          </g>
+        ))}
+      {ticksOf(view.from, view.to, Math.max(2, width / 90), folds).map(({ at: tick, text }) => (
         <g key={tick}>
           <line class="tick" x1={x(tick)} x2={x(tick)} y1={headHeight - 6} y2={height} />
           <text class="tick-text" x={x(tick) + 4} y={16}>

@@ -200,32 +200,3 @@ export function clusters(marks: readonly Mark[], x: (at: number) => number, gap:
   }
   return groups;
 }
-
-const minute = 60_000;
-const hour = 60 * minute;
-const day = 24 * hour;
-const steps = [
-  ...[1, 5, 10, 50, 100, 500],
-  ...[1, 2, 5, 10, 30].map((n) => n * 1000),
-  ...[1, 2, 5, 10, 30].map((n) => n * minute),
-  ...[1, 3, 6, 12].map((n) => n * hour),
-  ...[1, 2, 7, 14, 30, 90, 365].map((n) => n * day),
-];
-
-/** The times at which the axis has a line, with their labels. */
-export function ticksOf(
-  from: number,
-  to: number,
-  most: number,
-): readonly { readonly at: number; readonly text: string }[] {
-  const step = steps.find((one) => (to - from) / one <= most) ?? 365 * day;
-  const first = Math.ceil(from / step) * step;
-  const count = Math.max(0, Math.floor((to - first) / step) + 1);
-  const cut = step >= day ? [5, 10] : step >= minute ? [11, 16] : step >= 1000 ? [11, 19] : [14, 23];
-  return Array.from({ length: count }, (_, i) => {
-    const at = first + i * step;
-    // Midnight says which day begins.
-    const isDay = step >= minute && at % day === 0;
-    return { at, text: new Date(at).toISOString().slice(...(isDay ? ([5, 10] as const) : (cut as [number, number]))) };
-  });
-}

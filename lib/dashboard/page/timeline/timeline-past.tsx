@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { session } from "../api.ts";
 import { pageOf } from "../clock.ts";
 import { control, type JournalEntry, type ListeningFork, type StoredSnapshot } from "../control.ts";
 import { Action, Button } from "../controls.tsx";
@@ -32,14 +33,16 @@ export const Picked = ({ marks }: { marks: readonly Mark[] }) => (
 
 interface PastProps {
   readonly entries: readonly JournalEntry[];
+  /** Those of them that the service has seen since it started. */
+  readonly journal: readonly JournalEntry[];
   readonly at: number | undefined;
   readonly now: number;
   readonly snapshots: readonly StoredSnapshot[];
   readonly onLeave: () => void;
 }
 
-/** The state at the playhead. It is read from the journal, so the service's clock does not move. */
-export function Past({ entries, at, now, snapshots, onLeave }: PastProps) {
+/** The state at the playhead. It is read from journal and records, so the service's clock does not move. */
+export function Past({ entries, journal, at, now, snapshots, onLeave }: PastProps) {
   const names = useLaneNames();
   if (at === undefined) {
     return (
@@ -50,7 +53,9 @@ export function Past({ entries, at, now, snapshots, onLeave }: PastProps) {
   }
   const { states, counts } = asOf(entries, at);
   const before = snapshots.filter((one) => Date.parse(one.now) <= at).at(-1);
-  const isCut = entries[0] !== undefined && entries[0].seq > 1;
+  const isCut = journal[0] !== undefined && journal[0].seq > 1;
+  const since = [session.value?.started_at, journal[0]?.at].filter((one) => one !== undefined).sort()[0];
+  const isBefore = since !== undefined && at < Date.parse(since);
   return (
     <Section
       title={`As of ${instantOf(new Date(at).toISOString())} UTC`}
@@ -58,11 +63,11 @@ export function Past({ entries, at, now, snapshots, onLeave }: PastProps) {
     >
       <p class="facts" role="status">
         <span>{lengthOf(now - at)} before now</span>
-        <span>{countOf(counts.request, "request")}</span>
+        {!isBefore && <span>{countOf(counts.request, "request")}</span>}
         <span>{countOf(counts.event, "event")}</span>
-        <span>{countOf(counts.try, "attempt")}</span>
+        {!isBefore && <span>{countOf(counts.try, "attempt")}</span>}
       </p>
-      {states.length === 0 && <Empty>Nothing had been deployed or generated.</Empty>}
+      {states.length === 0 && <Empty>No deployment or generation of this time is known.</Empty>}
       <ol class="list" aria-label="States">
         {states.slice(0, most).map(({ id, status, since }) => (
           <li key={id} class="entry">
@@ -74,6 +79,12 @@ export function Past({ entries, at, now, snapshots, onLeave }: PastProps) {
           </li>
         ))}
       </ol>
+      {isBefore && (
+        <p class="hint">
+          Requests and attempts are known since {instantOf(since)}, when the service started. States and events are
+          those of the newest records.
+        </p>
+      )}
       {isCut && (
         <p class="hint">The journal keeps the last thousand entries of each kind; earlier states are not known.</p>
       )}

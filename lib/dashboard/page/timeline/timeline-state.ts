@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { readClock, readUpcoming, unlessRefused } from "../clock.ts";
 import { control, type JournalEntry } from "../control.ts";
 import { type Change, type Read, serviceTime, useRead } from "../live.ts";
@@ -6,7 +6,9 @@ import { lookedAhead } from "../look-ahead.tsx";
 import { go } from "../router.ts";
 import { useLaneNames } from "../timeline-names.ts";
 import { type AxisProps, panned, type View, zoomed } from "./timeline-axis.tsx";
+import { foldsOf, placeOf, timeAt } from "./timeline-folds.ts";
 import { type Group, type Lane, lanesOf, type Mark } from "./timeline-lanes.ts";
+import { mergedWith, readRecorded } from "./timeline-records.ts";
 
 const concerns = ({ kind }: Change) => kind === "journal" || kind === "instruments";
 /** How many entries of each kind the service keeps. */
@@ -37,7 +39,7 @@ const mostLanes = 40;
 /** The groups of lanes that a person closed. */
 const stored = "svc-lanes";
 
-/** The last view of the axis, restored when a person comes back to it. */
+/** The last view of the axis, in times, restored when a person comes back to it. */
 let lastView: View | undefined;
 
 /** A pause this many times as long as what came after it ends what happened lately. */
@@ -46,28 +48,40 @@ const shortestLately = 10_000;
 /** So many entries are in view, however long ago they were. */
 const fewestLately = 24;
 
-/** A view of what happened lately, up to the end of a preview. */
-function lately(entries: readonly JournalEntry[], now: number, until: number): View {
-  const times = entries.map(({ at }) => Date.parse(at));
-  const last = times.at(-1) ?? now;
+/** A view of what happened lately, up to a little after now, or after the end of a preview. All are places on the axis. */
+function lately(places: readonly number[], now: number, until: number): View {
   // What was looked ahead fills two thirds.
   if (until > now) return { from: now - (until - now) / 2, to: until + (until - now) * 0.08 };
+  const last = Math.max(now, places.at(-1) ?? now);
   let first = last;
-  for (const [i, time] of times.toReversed().entries()) {
-    if (i > fewestLately && first - time > Math.max(shortestLately, longPause * (last - first))) break;
-    first = time;
+  for (const [i, place] of places.toReversed().entries()) {
+    if (i > fewestLately && first - place > Math.max(shortestLately, longPause * (last - first))) break;
+    first = place;
   }
+  first = Math.min(first, now);
   const span = Math.max(shortestLately, last - first);
-  const to = now - last < span ? Math.max(now, last) : last;
-  return { from: first - span * 0.04, to: to + span * 0.08 };
+  return { from: first - span * 0.04, to: last + span * 0.08 };
 }
 
 /** A view of everything from the first entry to now, or to the end of a preview. */
-function whole(entries: readonly JournalEntry[], now: number, until: number): View {
-  const first = entries[0] ? Date.parse(entries[0].at) : now - 60_000;
+function whole(places: readonly number[], until: number): View {
+  const first = places[0] ?? until - 60_000;
   const span = Math.max(10_000, until - first);
   return { from: first - span * 0.03, to: until + span * 0.06 };
 }
+
+/** How many entries lie beyond one edge of the view, and the time of the nearest. */
+export interface Beyond {
+  readonly count: number;
+  readonly nearest: number | undefined;
+}
+const beyond = (times: readonly number[], { from, to }: View): { readonly before: Beyond; readonly after: Beyond } => {
+  const [before, after] = [times.filter((time) => time < from), times.filter((time) => time > to)];
+  return {
+    before: { count: before.length, nearest: before.at(-1) },
+    after: { count: after.length, nearest: after[0] },
+  };
+};
 
 const isWork = (key: string) => key.startsWith("2") || key.startsWith("3");
 
@@ -84,7 +98,9 @@ function inView(lanes: readonly Lane[], { from, to }: View, now: number): readon
 
 /** The time axis: its content and its controls. `at` is the playhead. */
 export function useTimeline(at: number | undefined, setAt: (at: number | undefined) => void) {
-  const { data: entries, error } = useJournal();
+  const { data: journal, error } = useJournal();
+  const { data: recorded } = useRead("recorded", readRecorded, ({ kind }) => kind === "instruments");
+  const entries = useMemo(() => recorded && journal && mergedWith(recorded, journal), [recorded, journal]);
   const { data: about } = useRead(
     "timeline",
     async () => ({
@@ -99,18 +115,26 @@ export function useTimeline(at: number | undefined, setAt: (at: number | undefin
   const [view, setView] = useState(lastView);
   const [picked, setPicked] = useState<readonly Mark[]>([]);
   const ahead = lookedAhead.value;
-  const show = (next: View | undefined) => {
+  const keep = (next: View | undefined) => {
     lastView = next;
     setView(next);
   };
   // The axis reaches as far as was looked ahead.
   useEffect(() => {
-    if (ahead) show(undefined);
+    if (ahead) keep(undefined);
   }, [ahead]);
-  if (!entries || !about) return { error };
+  if (!entries || !journal || !about) return { error };
   const now = Math.max(serviceTime.value?.now ?? 0, Date.parse(about.clock.now));
   const until = ahead ? Math.max(now, Date.parse(ahead.now)) : now;
-  const shown = view ?? lately(entries, now, until);
+  const timesOf = (of: readonly JournalEntry[]) => of.map((entry) => Date.parse(entry.at));
+  const [past, coming] = [timesOf(entries), timesOf(ahead?.entries ?? [])];
+  // What was looked ahead is not folded.
+  const folds = foldsOf([...past, now]);
+  const place = (time: number) => placeOf(folds, time);
+  const show = ({ from, to }: View) => keep({ from: timeAt(folds, from), to: timeAt(folds, to) });
+  const places = past.map(place);
+  const shown = view ? { from: place(view.from), to: place(view.to) } : lately(places, place(now), place(until));
+  const seen = { from: timeAt(folds, shown.from), to: timeAt(folds, shown.to) };
   const all = lanesOf(entries, ahead?.entries ?? [], names, collapsed);
   const toggle = (group: Group) => {
     const next = collapsed.includes(group) ? collapsed.filter((one) => one !== group) : [...collapsed, group];
@@ -125,6 +149,8 @@ export function useTimeline(at: number | undefined, setAt: (at: number | undefin
     setPicked([]);
     setAt(undefined);
   };
+  const center = (time: number) =>
+    show(panned(shown, (place(time) - (shown.from + shown.to) / 2) / (shown.to - shown.from)));
   /** Picks the next mark before or after the chosen one. */
   const step = (direction: 1 | -1) => {
     const marks = all.flatMap((lane) => lane.marks).sort((a, b) => a.at - b.at || a.entry.seq - b.entry.seq);
@@ -133,11 +159,10 @@ export function useTimeline(at: number | undefined, setAt: (at: number | undefin
     const next = marks[from + direction];
     if (!next) return;
     pick([next], next.at);
-    if (next.at < shown.from || next.at > shown.to)
-      show(panned(shown, (next.at - (shown.from + shown.to) / 2) / (shown.to - shown.from)));
+    if (next.at < seen.from || next.at > seen.to) center(next.at);
   };
   const zoom = (by: number) => show(zoomed(shown, by));
-  const toNow = () => show(panned(shown, (now - shown.to) / (shown.to - shown.from) + 0.1));
+  const toNow = () => show(panned(shown, (place(now) - shown.to) / (shown.to - shown.from) + 0.1));
   const open = () => {
     const page = picked[0]?.page;
     if (page) go(page);
@@ -150,7 +175,7 @@ export function useTimeline(at: number | undefined, setAt: (at: number | undefin
     "+": () => zoom(0.7),
     "=": () => zoom(0.7),
     "-": () => zoom(1 / 0.7),
-    Home: () => show(undefined),
+    Home: () => keep(undefined),
     End: toNow,
     Escape: leave,
     Enter: open,
@@ -163,8 +188,9 @@ export function useTimeline(at: number | undefined, setAt: (at: number | undefin
     run();
   };
   const axis: AxisProps = {
-    lanes: inView(all, shown, now),
+    lanes: inView(all, seen, now),
     view: shown,
+    folds,
     now,
     at,
     chosen: picked[0]?.key,
@@ -178,9 +204,13 @@ export function useTimeline(at: number | undefined, setAt: (at: number | undefin
     timeline: {
       axis,
       zoom,
-      showAll: () => show(whole(entries, now, until)),
+      showAll: () => show(whole(places, Math.max(place(until), places.at(-1) ?? 0))),
       toNow,
+      center,
+      seen,
+      beyond: beyond([...past, ...coming], seen),
       entries,
+      journal,
       about,
       now,
       at,

@@ -6,7 +6,7 @@ import { Empty, Loading, loadingPage, Page } from "../ui.tsx";
 import { Ahead } from "./timeline-ahead.tsx";
 import { Axis } from "./timeline-axis.tsx";
 import { Past, Picked } from "./timeline-past.tsx";
-import { type Timeline, useTimeline } from "./timeline-state.ts";
+import { type Beyond, type Timeline, useTimeline } from "./timeline-state.ts";
 
 const AxisButtons = ({ of: { zoom, showAll, toNow } }: { of: Timeline }) => (
   <>
@@ -17,15 +17,24 @@ const AxisButtons = ({ of: { zoom, showAll, toNow } }: { of: Timeline }) => (
   </>
 );
 
-const Plot = ({ of: { entries, axis }, isDock }: { of: Timeline; isDock?: true }) =>
+/** Leads from a view without marks to the nearest one. */
+const Leads = ({ of: { count, nearest }, word, go }: { of: Beyond; word: string; go: (time: number) => void }) =>
+  nearest === undefined ? null : (
+    <Button kind="quiet" onClick={() => go(nearest)}>
+      {`${count} ${word}`}
+    </Button>
+  );
+
+const Plot = ({ of: { entries, axis, seen, beyond, center }, isDock }: { of: Timeline; isDock?: true }) =>
   entries.length === 0 ? (
     <Empty>Nothing has happened yet. Call the API, or create a project on the Projects page.</Empty>
   ) : (
     <>
       <Axis {...axis} />
-      {axis.lanes.every(({ marks }) => marks.every(({ at, to = at }) => to < axis.view.from || at > axis.view.to)) && (
-        <p class="hint" role="status">
-          Nothing in this window. <em>All</em> shows everything.
+      {axis.lanes.every(({ marks }) => marks.every(({ at, to = at }) => to < seen.from || at > seen.to)) && (
+        <p class="hint row" role="status">
+          Nothing in this window. <Leads of={beyond.before} word="earlier" go={center} />
+          <Leads of={beyond.after} word="later" go={center} />
         </p>
       )}
       <p id="axis-keys" class={isDock ? "unseen" : "hint"}>
@@ -36,13 +45,13 @@ const Plot = ({ of: { entries, axis }, isDock }: { of: Timeline; isDock?: true }
   );
 
 const Details = ({ of, isDock }: { of: Timeline; isDock?: true }) => {
-  const { picked, entries, at, now, about, leave, ahead } = of;
+  const { picked, entries, journal, at, now, about, leave, ahead } = of;
   return (
     <>
       {!(isDock && ahead && at === undefined) && (
         <div class="stack">
           {picked.length > 0 && <Picked marks={picked} />}
-          <Past entries={entries} at={at} now={now} snapshots={about.snapshots} onLeave={leave} />
+          <Past entries={entries} journal={journal} at={at} now={now} snapshots={about.snapshots} onLeave={leave} />
         </div>
       )}
       <Ahead now={now} isManual={about.clock.mode === "manual"} />
