@@ -28,6 +28,27 @@ test("Chromium: the clock bar", {
     };
   };
 
+  await suite.test(
+    "a deployment that waits says that the clock stands, and moves it; a failed one names its cause",
+    async (t) => {
+      const { page, service, project, deploy, origin } = await opened(t, "/deployments");
+      const { id: parent } = await project();
+      const scenario = { match: { environment: "production" }, outcome: { result: "fail" }, times: 1 } as const;
+      await service.scenarios.add(scenario);
+      const { id } = await deploy(parent);
+      await page.goto(`${origin}/dashboard/deployments/${id}`);
+      const main = page.locator("main");
+      await main.getByText("The clock stands, and this waits until 2026-01-01 00:00:01 UTC.").waitFor();
+      await main.getByRole("button", { name: "To the next" }).click();
+      await main.getByText("The clock stands, and this waits until 2026-01-01 00:00:04 UTC.").waitFor();
+      await main.getByRole("button", { name: "To the next" }).click();
+      await main.getByText("made it fail").waitFor();
+      assert.equal(await main.getByRole("button", { name: "To the next" }).count(), 0);
+      await main.getByRole("link", { name: "scenario" }).click();
+      await page.getByRole("heading", { level: 1, name: "Scenarios" }).waitFor();
+    },
+  );
+
   await suite.test("the clock moves on, to what is due next, and back", async (t) => {
     const { page, button, fill, service, project, deploy } = await opened(t, "/deployments");
     const { id } = await deploy((await project()).id);

@@ -2,7 +2,7 @@ import type { Deployment } from "../../client/generated/records.ts";
 import { request } from "./api.ts";
 import { useRead } from "./live.ts";
 
-export type Source = Deployment["source"] & { readonly restores: string | null };
+export type Source = Deployment["source"] & { readonly restores: string | null; readonly is_made_to_fail: boolean };
 
 /** A source never changes, so each is read once. */
 const known = new Map<string, Source>();

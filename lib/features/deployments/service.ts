@@ -154,11 +154,19 @@ export function deploymentsService(ports: Ports) {
       return mapPage(found, (row) => withUrl(row, urlOf(row)));
     },
 
-    /** What some deployments deploy, by their ids; `restores` is the deployment that a rollback brings back. */
+    /**
+     * What some deployments deploy, by their ids. `restores` is the deployment that a rollback brings back;
+     * `is_made_to_fail` says that a scenario decides that it fails.
+     */
     async sources({ organization_id }: Caller, wanted: readonly string[]) {
       const rows = await Promise.all(wanted.map((id) => deployments().find({ organization_id, id })));
       return Object.fromEntries(
-        rows.flatMap((row) => (row ? [[row.id, { ...sourceOf(row), restores: row.restores }] as const] : [])),
+        rows.flatMap((row) => {
+          if (!row) return [];
+          const result = storedOutcome(row)?.result;
+          const is_made_to_fail = result === "fail" || result === "rolled_back";
+          return [[row.id, { ...sourceOf(row), restores: row.restores, is_made_to_fail }] as const];
+        }),
       );
     },
 

@@ -1,14 +1,15 @@
 import type { Deployment, DeploymentItem, LogEntry } from "../../../client/generated/records.ts";
 import { api } from "../api.ts";
-import { instantOf, lengthOf, secondOf } from "../format-time.ts";
+import { instantOf, lengthOf } from "../format-time.ts";
 import { Cancel, isUnfinished, Redeploy, RollBack } from "../forms/deploy.tsx";
 import { useRead } from "../live.ts";
 import { useNames } from "../names.ts";
 import { Facts, Ref } from "../parts.tsx";
 import { href } from "../router.ts";
 import { readSources, refOf, type Source, shortVersion } from "../sources.ts";
-import { Step } from "../step.tsx";
+import { Standing, Step } from "../step.tsx";
 import { Link, loadingPage, Page, Section, Status, Text, Time } from "../ui.tsx";
+import { States } from "./deployment-states.tsx";
 import { LogView, useLog } from "./log.tsx";
 import { deploymentLog } from "./log-pages.ts";
 import { requestsOf } from "./requests.tsx";
@@ -55,7 +56,8 @@ export function DeploymentPage({ id }: { id: string }) {
         <Time at={created_at} />
       </p>
       <States of={deployment} log={log.data ?? []} />
-      <Reason of={deployment} log={log.data ?? []} live={live} />
+      {isUnfinished(deployment) && <Standing family="deployments" of={deployment} />}
+      <Reason of={deployment} log={log.data ?? []} live={live} isMade={sources.get(id)?.is_made_to_fail === true} />
       <Facts
         of={{
           Source: <SourceText of={deployment.source} />,
@@ -110,7 +112,18 @@ const wayOf = {
 } as const;
 
 /** Why a deployment failed: the last error other than "Deployment failed" itself, and its line of the log. */
-function Reason({ of, log, live }: { of: Deployment; log: readonly LogEntry[]; live: DeploymentItem | undefined }) {
+function Reason({
+  of,
+  log,
+  live,
+  isMade,
+}: {
+  of: Deployment;
+  log: readonly LogEntry[];
+  live: DeploymentItem | undefined;
+  /** Whether a scenario decided it. */
+  isMade: boolean;
+}) {
   const line = log.findLastIndex(({ level, message }) => level === "error" && message !== "Deployment failed");
   const reason = log[line]?.message;
   if (!["failed", "rolled_back"].includes(of.status) || reason === undefined) return null;
@@ -121,7 +134,14 @@ function Reason({ of, log, live }: { of: Deployment; log: readonly LogEntry[]; l
       </p>
       <p class="hint">
         <a href={href(`/deployments/${of.id}?line=${line + 1}`)}>Line {line + 1} of the log</a>. What ran before keeps
-        running{live?.version && `: ${shortVersion(live.version)}`}. Fix this, then deploy again.
+        running{live?.version && `: ${shortVersion(live.version)}`}.{" "}
+        {isMade ? (
+          <>
+            A <a href={href("/scenarios")}>scenario</a> made it fail.
+          </>
+        ) : (
+          "Fix this, then deploy again."
+        )}
       </p>
     </div>
   );
@@ -179,58 +199,5 @@ function Changes({
       ))}
       <a href={href(`/deployments/${live.id}`)}>That deployment</a> <Time at={live.deployed_at ?? live.updated_at} />
     </>
-  );
-}
-
-const way = ["queued", "building", "deploying"] as const;
-
-/** The lines with which a rollout begins, or a build ends: simulated, of a process, of an image. */
-const rolloutLine =
-  /^(Rolling out |Built a release of |Stored an image of |Starting a container|The release is still stored)/;
-
-/** When each state began, as far as record and log say. */
-function beginnings({ created_at, status, updated_at }: Deployment, log: readonly LogEntry[]) {
-  const at = (found: (message: string) => boolean) => log.find(({ message }) => found(message))?.timestamp;
-  return {
-    queued: created_at,
-    building: status === "building" ? updated_at : at((message) => message === "Build started"),
-    deploying: status === "deploying" ? updated_at : at((message) => rolloutLine.test(message)),
-  };
-}
-
-/** The states of a deployment, past ones solid and future ones dashed, each with its time and length. */
-function States({ of, log }: { of: Deployment; log: readonly LogEntry[] }) {
-  const { status, completed_at } = of;
-  const isOver = completed_at !== null;
-  const began = beginnings(of, log);
-  const reached = way.filter((state) => began[state] !== undefined);
-  // Without a line that shows it, only these two ends are certain to have passed every state.
-  const passed = status === "active" || status === "rolled_back" ? way : reached;
-  const shown = isOver ? passed : way;
-  const now = (way as readonly string[]).indexOf(status);
-  const end = isOver ? status : "active";
-  return (
-    <ol class="states" aria-label="States">
-      {shown.map((state, i) => {
-        const mark = isOver || i < now ? "past" : i === now ? "now" : "coming";
-        const from = began[state];
-        const next = shown[i + 1];
-        const to = next ? began[next] : completed_at;
-        const length = mark === "past" && from && to ? lengthOf(Date.parse(to) - Date.parse(from)) : "";
-        return (
-          <li key={state} class={mark} aria-current={mark === "now" ? "step" : undefined}>
-            <Status of={state} />
-            <small>
-              {mark !== "coming" && from && `${mark === "now" ? "since " : ""}${secondOf(from)}`}
-              {length && <span class="nowrap"> · {length}</span>}
-            </small>
-          </li>
-        );
-      })}
-      <li class={isOver ? "past outcome" : "coming outcome"}>
-        <Status of={end} />
-        <small>{completed_at === null ? "" : secondOf(completed_at)}</small>
-      </li>
-    </ol>
   );
 }
