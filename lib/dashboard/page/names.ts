@@ -19,7 +19,7 @@ export function useNames() {
   return {
     people: data?.people ?? new Map<string, string>(),
     keys: data?.keys ?? new Map<string, string>(),
-    person: (id: string | null | undefined): string => (id ? (data?.people.get(id) ?? id) : ""),
-    key: (id: string | null | undefined): string => (id ? (data?.keys.get(id) ?? id) : ""),
+    person: (id: string | null | undefined): string => (id && data ? (data.people.get(id) ?? id) : ""),
+    key: (id: string | null | undefined): string => (id && data ? (data.keys.get(id) ?? id) : ""),
   };
 }

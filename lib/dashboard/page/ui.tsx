@@ -88,14 +88,10 @@ function Back() {
   );
 }
 
-const inMemory = ["/requests", "/inbox", "/snapshots", "/faults"];
-
 /** Says that a restart forgets what a page shows. */
-function Forgets() {
-  const since = session.value?.started_at;
-  if (since === undefined || !inMemory.includes(place.value.path)) return null;
-  return <p class="hint">Kept in memory since {instantOf(since)} UTC, when the service started.</p>;
-}
+export const sinceStart = () =>
+  `Kept in memory since ${instantOf(session.value?.started_at ?? "")} UTC, when the service started.`;
+const inMemory = ["/inbox", "/snapshots", "/faults"];
 
 export function Page({
   title,
@@ -118,7 +114,7 @@ export function Page({
         </h1>
         <div class="row">{actions}</div>
       </header>
-      <Forgets />
+      {inMemory.includes(place.value.path) && <p class="hint">{sinceStart()}</p>}
       {children}
     </main>
   );

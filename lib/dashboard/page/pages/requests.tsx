@@ -9,7 +9,7 @@ import { Block, Copy, Facts, indented, Records, Ref } from "../parts.tsx";
 import { readRequests } from "../recent-requests.ts";
 import { Caused, parsed } from "../request-effects.tsx";
 import { href, origin, place, setQuery } from "../router.ts";
-import { Empty, loadingPage, Page, Section, Text, Time } from "../ui.tsx";
+import { Empty, loadingPage, Page, Section, sinceStart, Text, Time } from "../ui.tsx";
 import { Pages } from "./projects.tsx";
 
 type Found = RecentRequest & {
@@ -74,7 +74,7 @@ export function RequestsPage() {
         {session.value?.mode === "dev"
           ? ", and what was changed through the control interface"
           : ", as far as this server answered them"}
-        .
+        . {sinceStart()}
       </p>
       <search class="filters">
         <Field label="Search" type="search" value={value} onInput={onChange} placeholder="path or identifier" />

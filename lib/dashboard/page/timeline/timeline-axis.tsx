@@ -155,7 +155,7 @@ function Plot({ lanes, view, folds, now, at, chosen, due, width }: AxisProps & {
         .map(({ from, to }) => (
           <g key={from} class="fold">
             <rect x={clamp(x(from))} y={0} width={clamp(x(to)) - clamp(x(from))} height={height} />
-            <text x={(clamp(x(from)) + clamp(x(to))) / 2} y={height - 6}>
+            <text x={(clamp(x(from)) + clamp(x(to))) / 2} y={height / 2}>
               {briefly(to - from)}
             </text>
             <title>{`Nothing happened for ${lengthOf(to - from)}`}</title>

@@ -9,26 +9,19 @@ export interface Fold {
 const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
-const shortestFold = 10 * minute;
-/** An idle time this many times as long as all shorter ones together is folded. */
-const farApart = 4;
+/** A time without entries that is longer is idle. */
+const pause = minute;
 
-/** The idle times between these times that would squeeze everything else into a few pixels. */
+/** The idle times between these times that are long beside the busy ones, which would have few pixels. */
 export function foldsOf(times: readonly number[]): readonly Fold[] {
   const sorted = [...new Set(times)].sort((a, b) => a - b);
   const gaps = sorted.slice(1).map((to, i) => ({ from: sorted[i] ?? to, to, length: to - (sorted[i] ?? to) }));
-  let busy = 0;
-  const byLength = gaps.toSorted((a, b) => a.length - b.length);
-  const first = byLength.findIndex(({ length }) => {
-    const isLong = busy > 0 && length >= shortestFold && length > farApart * busy;
-    busy += isLong ? 0 : length;
-    return isLong;
-  });
-  if (first < 0) return [];
-  const long = new Set(byLength.slice(first));
+  const busy = gaps.reduce((sum, { length }) => sum + (length > pause ? 0 : length), 0);
+  if (busy === 0) return [];
+  const long = gaps.filter(({ length }) => length > Math.max(pause, busy / 2));
   // Together the folds take a third of the axis at most.
-  const left = busy / 2 / Math.max(2, long.size);
-  return gaps.filter((gap) => long.has(gap)).map(({ from, to, length }) => ({ from, to, cut: length - left }));
+  const left = busy / Math.max(8, 2 * long.length);
+  return long.map(({ from, to, length }) => ({ from, to, cut: length - left }));
 }
 
 /** The place of a time on the folded axis, in milliseconds. */
