@@ -74,13 +74,13 @@ export function createAttempts(ports: Ports) {
     return true;
   };
 
-  /** Under a manual clock many times are equal; then the order of identifiers decides. */
+  /** Whether the endpoint had a success after this delivery. Equal times, as of a manual clock, compare identifiers. */
   const succeededSince = async (tx: Tx, { succeeded_at }: Endpoint, { id, endpoint_id, created_at }: Delivery) =>
     succeeded_at !== null &&
     (succeeded_at > created_at ||
       (succeeded_at === created_at && (await deliveries(tx).succeededAfter({ endpoint_id, id })) !== undefined));
 
-  /** After the sixth failure, turns the endpoint off, "unless it had a success since that event happened". */
+  /** Abandons a delivery. Turns its endpoint off, "unless it had a success since that event happened". */
   const abandon = async (tx: Tx, delivery: Delivery) => {
     const failed = await deliveries(tx).fail({ ...delivery, status: "abandoned", next_attempt_at: null });
     if (failed === 0) return false;
@@ -131,7 +131,7 @@ export function createAttempts(ports: Ports) {
       return target ? counted.map((delivery) => ({ delivery, ...target })) : [];
     },
 
-    /** Abandons a delivery if the process ended after counting its sixth attempt and before the response. */
+    /** Abandons a delivery whose sixth attempt was counted, but whose response was lost with its process. */
     async abandonLost(tx: Tx, { id }: Delivery) {
       const delivery = await deliveries(tx).forJob({ id });
       if (delivery) await abandon(tx, delivery);
@@ -148,7 +148,7 @@ export function createAttempts(ports: Ports) {
     send: (started: StartedAttempt, signal: AbortSignal, lease?: Lease): Promise<AttemptResult | "lease_lost"> =>
       withRequestSlot(async (hasWaited) => {
         const { delivery } = started;
-        // Uses the time and secret at the start of the request, not at the start of its wait.
+        // The secret may have changed during the wait.
         const target = (hasWaited && (await targetOf(undefined, delivery.endpoint_id))) || started;
         const at = clock.iso();
         const { format, settings, redact } = target;
@@ -158,11 +158,11 @@ export function createAttempts(ports: Ports) {
         return { delivery, at, sent: { ...sent, response: redact(sent.response) } };
       }),
 
-    /** The request of a delivery, without secrets; undefined if its endpoint is gone. */
+    /** The request of a delivery, without secrets; undefined if its endpoint was deleted. */
     async request(delivery: Delivery, showsSignature: boolean): Promise<DeliveryRequest | undefined> {
       const target = await targetOf(undefined, delivery.endpoint_id);
       if (!target) return undefined;
-      // Before the first attempt: as that attempt will be.
+      // Before the first attempt, shows the request of that attempt.
       const shown = { ...delivery, tries: Math.max(1, delivery.tries) };
       const request = requestOf({ delivery: shown, ...target }, clock.iso(), standardWebhooks);
       return withoutSecrets(request, target.settings.secrets, showsSignature);

@@ -9,7 +9,7 @@ export const maxAttempts = delays.length + 1;
 /**
  * Milliseconds to wait after this failed attempt, counted from 1; undefined after the last attempt, when the delivery
  * is abandoned. `jitter` is the random share that is added, so that endpoints that failed together do not retry
- * together. A `Retry-After` never shortens the delay, and counts at most as the longest one.
+ * together. `Retry-After` can only lengthen the delay, and at most to the longest in the schedule.
  */
 export function retryDelay(attempt: number, jitter: number, retry_after_ms = 0): number | undefined {
   const delay = delays[attempt - 1];

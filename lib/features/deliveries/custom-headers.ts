@@ -41,7 +41,7 @@ export const headersRule = v.pipe(
   ),
 );
 
-/** Custom headers are stored among the secrets, which are encrypted and removed from stored responses. */
+/** Marks custom headers among the secrets: there they are encrypted, and removed from stored responses. */
 const prefix = "header ";
 
 export const asSecrets = (headers: Headers): Headers =>
@@ -54,11 +54,11 @@ export const headersIn = (secrets: Headers): Headers =>
     ),
   );
 
-/** The field `headers` of answers, without values; left out if the endpoint has none. */
+/** The field `headers` of responses, without values; left out if the endpoint has none. */
 export const shownHeaders = (names: readonly string[]): { headers?: Headers } =>
   names.length === 0 ? {} : { headers: Object.fromEntries(names.map((one) => [one, redaction])) };
 
-/** A change of the origin drops stored values: callers could have them sent to a server of their own. */
+/** A change of the origin drops stored values: otherwise a caller could have them sent to another server. */
 export function keptHeaders(
   given: Headers | undefined,
   secrets: Headers,

@@ -23,7 +23,7 @@ interface Ports extends Pick<Core, "store" | "clock" | "ids" | "queue"> {
   readonly attempts: Pick<Attempts, "request">;
 }
 
-/** The attempts in one batch of a list. Each may have a KiB of its answer, which is 6 KiB as JSON. */
+/** The attempts in one batch of a list. Each may hold 1 KiB of a response, which is up to 6 KiB as JSON. */
 const attemptsOfBatch = 160;
 
 const afterEveryId = "~";
@@ -36,7 +36,7 @@ const withStatus = (row: Delivery, { epoch }: Endpoint): Delivery =>
 
 export type DeliveryApi = ReturnType<typeof createDeliveryApi>;
 
-/** The deliveries of webhooks and integrations, in the form of the interface (schema/webhooks.md#deliveries). */
+/** The deliveries of webhooks and integrations, as callers see them (schema/webhooks.md#deliveries). */
 export function createDeliveryApi({ store, clock, ids, queue, endpoints, outbox, attempts: sender }: Ports) {
   const deliveries = store.using(deliveriesRepository);
 
@@ -121,7 +121,7 @@ export function createDeliveryApi({ store, clock, ids, queue, endpoints, outbox,
       for (;;) {
         const next = await deliveries().oldestFirst.rows(key, { after, page: 1, per_page: recoveryBatch });
         const to = next.length > recoveryBatch ? next[recoveryBatch - 1]?.id : undefined;
-        // The idempotency key stores only the last answer, which has the total.
+        // Only the last transaction stores a replay for the idempotency key, because its answer has the total.
         if (to === undefined) return recoverRange({ after, to: afterEveryId }, queued, caller);
         ({ queued } = await recoverRange({ after, to }, queued, between));
         after = to;

@@ -43,7 +43,7 @@ export function requestOf({ delivery, format, settings }: Parts, at: string, isS
   return { url, headers, body: delivery.body };
 }
 
-/** The request as callers see it. Those who may send it again see its signature, so that receivers accept it. */
+/** The request as callers see it. Callers who may redeliver it see the signature too, to send it by hand. */
 export function withoutSecrets(
   { url, headers, body }: DeliveryRequest,
   secrets: Settings["secrets"],

@@ -38,11 +38,11 @@ export function endpointsRepository(query: Queries) {
         .where(equal(p, "id", "organization_id"))
         .where((eb) => eb.or([eb("succeeded_at", "is", null), eb("succeeded_at", "<", p.at)])),
     ),
-    /** For every organization, because a push to the connected app reaches them all. */
+    /** In all organizations, because a push to the connected app may concern any of them. */
     ofType: query.all((db, p: { type: Row<"endpoints">["type"] }) =>
       db.selectFrom("endpoints").selectAll().where("type", "=", p.type).orderBy("id"),
     ),
-    /** For every organization, because jobs work for them all. */
+    /** In any organization: a job may name only the endpoint. */
     forJob: query.find("endpoints", ["id"]),
   };
 }

@@ -113,7 +113,7 @@ export function createOutbox(ports: Ports) {
       while ((await store.transaction("rows", (tx) => deliveries(tx).prune({ below }))) > 0);
     },
 
-    /** Whether an active endpoint of any organization receives this event; `*` stands for any event. */
+    /** Whether an active endpoint of any organization receives this event; `*` means any event. */
     async hasSubscriber(event: string): Promise<boolean> {
       const types = Object.keys(formats) as Endpoint["type"][];
       const rows = (await Promise.all(types.map((type) => endpointRows().ofType({ type })))).flat();
@@ -188,7 +188,7 @@ export function createOutbox(ports: Ports) {
       } catch (error) {
         failure ??= { error };
       }
-      // After losing the lease, this process may have claimed the job again.
+      // If the lease was lost, this process may already run the job again.
       if (wakeUps.get(endpoint_id) === wakeThis) wakeUps.delete(endpoint_id);
       await Promise.all(inFlight.values());
       deletion.release();

@@ -18,7 +18,7 @@ export function createRedeliveries({ store, endpoints, attempts }: Ports) {
   const sendAgain = async (delivery_id: string, lease?: Lease): Promise<AttemptResult | "lease_lost" | undefined> => {
     const delivery = await deliveries().forJob({ id: delivery_id });
     if (!delivery) return undefined;
-    // Taken before the attempt is counted, because a deletion may share that commit.
+    // Before the attempt is counted: a deletion in the same commit would otherwise be missed.
     const deletion = endpoints.deletionSignal(delivery.endpoint_id);
     try {
       const started = await store.transaction(delivery, (tx) => attempts.startRedelivery(tx, delivery_id));
@@ -38,7 +38,7 @@ export function createRedeliveries({ store, endpoints, attempts }: Ports) {
     },
 
     /**
-     * Redelivers at once, one after the other, for tests that choose the order.
+     * Redelivers in the given order, without a job, for tests.
      *
      * @throws {Problem} `not_found` for an unknown delivery, before the first attempt.
      */

@@ -20,7 +20,7 @@ const pendingWithin = (db: QueryBuilder) =>
     .select("deliveries.id")
     .where(sql<boolean>`endpoint_id = endpoints.id and deliveries.epoch = endpoints.epoch and type <> 'removed'`)
     .where(sql<boolean>`deliveries.${isPending}`);
-/** Null once the endpoint is deleted. Turning it off writes a new epoch: older deliveries count as skipped. */
+/** The endpoint's epoch; null once it is deleted. Turning it off begins an epoch: older deliveries count as skipped. */
 const epochOf = (endpoint_id: unknown) =>
   sql<number | null>`(select epoch from endpoints where endpoints.id = ${endpoint_id} and type <> 'removed')`;
 const endpointEpoch = epochOf(sql.ref("deliveries.endpoint_id"));
@@ -34,7 +34,7 @@ const pendingOf = (db: QueryBuilder, endpoint_id: string) =>
     .where("epoch", "=", epochOf(endpoint_id))
     .orderBy("next_attempt_at")
     .orderBy("id");
-/** The most concurrent attempts of one endpoint. The limit is per endpoint, so a slow one does not delay others. */
+/** The limit of concurrent attempts. It is per endpoint, so that a slow one does not delay others. */
 export const concurrency = 32;
 /** How many deliveries one transaction deletes or recovers: more would block the event loop. */
 export const removalBatch = 50;
@@ -134,7 +134,7 @@ export function deliveriesRepository(query: Queries) {
       return old.deleteFrom("deliveries").where("id", "in", (eb) => eb.selectFrom("old").select("id"));
     }),
 
-    /** For an endpoint's job, in any organization. Due includes deliveries in flight; the limit covers both. */
+    /** The due deliveries of an endpoint, for its job, in any organization. Those in flight are among them. */
     due: query.all((db, p: { endpoint_id: string; now: string }) =>
       pendingOf(db, p.endpoint_id).selectAll().where("next_attempt_at", "<=", p.now).limit(sql.lit(concurrency)),
     ),

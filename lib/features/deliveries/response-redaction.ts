@@ -2,7 +2,7 @@ import { maxExcerpt } from "../../drivers/outbound/http-response.ts";
 import { redaction } from "../../kernel/secrets/secret-values.ts";
 import { parseUrl } from "../../kernel/text/url.ts";
 
-/** Shorter secrets are not redacted: three characters or fewer occur in any text. */
+/** Shorter secrets are not redacted, because any text may contain them. */
 const shortest = 4;
 
 /** Removes a partial secret at the end of a response that was cut for storage. */

@@ -61,7 +61,7 @@ export function createEndpoints({ store, clock, ids, queue, feed, encryption }: 
     return epoch;
   };
 
-  /** A delivery was abandoned, the plan no longer includes the endpoint, or its project was deleted. */
+  /** Turns an endpoint off: a delivery was abandoned, the plan excludes the endpoint, or its project was deleted. */
   const deactivate = async (tx: Tx, row: Endpoint) => {
     const epoch = await startEpoch(tx, row);
     await endpoints(tx).update({ ...row, epoch, status: endpointLifecycle.moves.deactivate.to });
@@ -77,7 +77,7 @@ export function createEndpoints({ store, clock, ids, queue, feed, encryption }: 
   };
   feed.onWake("removed", abortRequests);
 
-  /** Deletes a batch of an endpoint's deliveries, and with the last one the endpoint. Answers whether it is gone. */
+  /** Deletes a batch of deliveries, and with the last batch their endpoint. Returns whether it was the last. */
   const removeBatch = async (tx: Tx, key: Key) => {
     const isLast = (await deliveries(tx).removeBatch({ ...key, endpoint_id: key.id })) < removalBatch;
     if (isLast) await endpoints(tx).remove(key);

@@ -32,7 +32,7 @@ export function createCancellation({ store, rollout }: { readonly store: Store; 
       return after;
     },
 
-    /** The time of the last deployment of an environment. */
+    /** When the newest deployment of an environment was created. */
     deployedAt: async (tx: Tx, key: EnvironmentKey) => (await deployments(tx).newest(key))?.created_at,
 
     /** Ends the queued and running deployments of an environment. A deployment that is rolling out fails. */

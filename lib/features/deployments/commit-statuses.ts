@@ -11,7 +11,7 @@ type Deployment = Row<"deployments">;
 
 /** A commit in an environment. The code host shows only the status of its newest deployment. */
 type Key = Pick<Deployment, "organization_id" | "project_id" | "environment"> & { readonly commit: string };
-/** The state of the job between tries: the status that the code host refused, and the number of tries. */
+/** What the job keeps between tries: the state that it could not report, and the number of tries. */
 export interface Tried {
   readonly state?: string | undefined;
   readonly tries?: number | undefined;
@@ -77,7 +77,7 @@ export function createCommitStatuses(ports: Ports) {
     return row && { row, state: `${row.id} ${states[row.status][0]}` };
   };
 
-  /** The job ends, unless there is a newer state. */
+  /** Ends the job, or runs it again at once if there is a newer state. */
   const endsAfter = (told: string, key: Key) =>
     snoozeUntil(async (tx) => (((await read(key, tx))?.state ?? told) === told ? undefined : clock.now()), {
       organization_id: key.organization_id,
@@ -112,7 +112,7 @@ export function createCommitStatuses(ports: Ports) {
         ...{ description: `The deployment to ${environment} ${words}`, target_url: await urlOf(row) },
       });
       if (answer.kind === "taken") return endsAfter(state, key);
-      // A newer state starts with all its tries.
+      // The tries of a newer state count from one.
       const tries = failed === state ? before + 1 : 1;
       const wait_ms = answer.kind === "refused" ? undefined : waits_ms[tries - 1];
       const about = { deployment: row.id, reason: answer.reason, tries_again: wait_ms !== undefined };

@@ -12,26 +12,26 @@ type OfOrganizationOrAll = { readonly organization_id?: string | undefined };
 type Named = Pick<Deployment, "project_id" | "environment">;
 type EnvironmentKey = OfOrganization & Named;
 
-/** `isNext` behind a queued deployment. */
+/** The answer of `isNext` while another deployment is queued. */
 const waits = Promise.resolve(false);
 
 export interface QueuePorts extends Pick<Core, "store" | "clock" | "queue"> {
   /** Option `deployments.concurrency`: how many deployments of all organizations build or roll out at a time. */
   readonly concurrency: number;
-  /** How many of them may belong to one organization. */
+  /** How many of these may belong to one organization. */
   readonly concurrencyLimit: (tx: Tx | undefined, organization_id: string) => Promise<number>;
   /** Whether nothing can start because no runtime is up. */
   readonly isHeld: (tx: Tx) => Promise<boolean>;
 }
 
-/** The deployment queue of each environment. `start` begins a build, or answers false if no runtime can take it. */
+/** The deployment queue of each environment. `start` begins a build, or returns false if no runtime can take it. */
 export function createEnvironmentQueues(
   { store, clock, queue, concurrency, concurrencyLimit, isHeld }: QueuePorts,
   start: (tx: Tx, waiting: Deployment) => Promise<boolean>,
 ) {
   const deployments = store.using(deploymentsRepository);
 
-  /** On PostgreSQL each organization has its own job: with a common row, they would wait for each other. */
+  /** On PostgreSQL each organization has a job: if all had one, their transactions would wait for its row. */
   const scheduleStart = (tx: Tx, { organization_id }: OfOrganizationOrAll, wait_ms: number) =>
     store.engine.hasRowLocks && organization_id !== undefined
       ? queue.addUnique(tx, "deployments.turns", { organization_id }, `turns ${organization_id}`, wait_ms)
@@ -61,7 +61,7 @@ export function createEnvironmentQueues(
     await startReady(tx, environment);
   };
 
-  /** The name of `isNext` in `Tx.shared`, where it stays as long as no deployment leaves its state. */
+  /** The key of the answer of `isNext` in `Tx.shared`, until a deployment of the group leaves its state. */
   const nameOf = ({ project_id, environment }: Named) => `isNext ${project_id} ${environment}`;
 
   /** Whether a deployment queued now would be the next to start in its environment. */
@@ -85,7 +85,7 @@ export function createEnvironmentQueues(
 
   return {
     isNext,
-    /** `isNext` then needs no query for later ones of the group, so on PostgreSQL a POST does not wait for one. */
+    /** Answers `isNext` for later transactions of the group, so that on PostgreSQL a POST waits for one query less. */
     wasQueued: ({ shared }: Tx, environment: EnvironmentKey) => void shared?.set(nameOf(environment), waits),
     /** Called after a deployment left its state. */
     hasMoved: ({ shared }: Tx) => shared?.clear(),
@@ -104,7 +104,7 @@ export function createEnvironmentQueues(
 
     /** The job `deployments.turns`: one for all organizations, or on PostgreSQL one for each. */
     async runStart(organization_id?: string): Promise<Outcome> {
-      // On PostgreSQL this only adds the job of the next organization with a ready head.
+      // On PostgreSQL, this only adds the job of the next organization with a ready head.
       if (organization_id === undefined)
         return snoozeUntil(async (tx) => {
           await startReady(tx, {});

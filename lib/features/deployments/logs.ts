@@ -28,7 +28,7 @@ export function withoutSecrets(answer: Progress, secrets: readonly string[]): Pr
   return "message" in answer ? { ...answer, logs, message: hide(answer.message) } : { ...answer, logs };
 }
 
-/** One entry a line, without control characters other than tab, so that a log cannot overwrite a terminal. */
+/** One entry per line, without control characters other than tab, so that a log cannot overwrite a terminal. */
 const entriesOf = (lines: readonly LogLine[]): LogLine[] =>
   lines.flatMap(({ level, message }) =>
     message.split(/\r\n|\n|\r/).map((line) => ({ level, message: withoutControlCharacters(line) })),

@@ -26,7 +26,7 @@ const notRemoved = sql<boolean>`project_id not in (${removedProjects})`;
 const ofId = (db: QueryBuilder, p: { id: string }) =>
   db.selectFrom("deployments").where("id", "=", p.id).where(notRemoved);
 const change = (db: QueryBuilder, p: Key) => db.updateTable("deployments").where(equal(p, "id", "organization_id"));
-/** In the order of the partial index; in any other order the planner reads the whole table. */
+/** Sorted as the partial index is: in any other order the planner reads the whole table. */
 const allRunning = (db: QueryBuilder) =>
   db.selectFrom("deployments").where(running).where(notRemoved).orderBy("project_id").orderBy("environment");
 const timedHeads = (db: QueryBuilder) =>
@@ -138,7 +138,7 @@ export function deploymentsRepository(query: Queries) {
     ),
     setPin: query.pipelined((db, p: Key & { pin: string }) => change(db, p).set({ pin: p.pin })),
     skipDelay: query.pipelined((db, p: Key & { now: string }) => change(db, p).set({ ready_at: p.now }).where(queued)),
-    /** Reads the index project by project, so that a project in removal takes one step, however large it is. */
+    /** The project that a repository was last deployed to. Takes one step per project, also for a large one. */
     lastOfRepo: query.first((_, p: { organization_id: string; repo: string }) => {
       const its = sql`from deployments where organization_id = ${p.organization_id} and repo = ${p.repo}`;
       return sql<{ project_id: string }>`

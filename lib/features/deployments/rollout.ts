@@ -66,7 +66,7 @@ export function createRollout(ports: Ports) {
     if (!isStepped(row)) await queue.add(tx, kindAt("deployments.advance", runtime_id), order);
   };
 
-  /** Begins a build. Answers false if it has to wait for a runtime. */
+  /** Begins a build. Returns false if it has to wait for a runtime. */
   const start = async (tx: Tx, waiting: Deployment): Promise<boolean> => {
     const runtime_id = await apps.assign(tx, waiting);
     if (runtime_id === undefined) return false;
@@ -109,7 +109,7 @@ export function createRollout(ports: Ports) {
     await startNext(tx, row);
   };
 
-  /** After a failed health check the previous release stays live, if there is one. */
+  /** With `autoRollback`, a failed health check rolls back to the previous release, if there is one. */
   const failHealthCheck = async (tx: Tx, before: Deployment, lines: readonly LogLine[]) => {
     const previous = autoRollback ? await deployments(tx).releaseBefore(before) : undefined;
     if (!previous) return fail(tx, before, "health_check", lines);
@@ -131,8 +131,8 @@ export function createRollout(ports: Ports) {
   };
 
   /**
-   * Reads the deployment again after a driver step; undefined if it has left that state. If it has ended, the driver
-   * may have begun the step afterwards, so this ends the driver's work: nothing else would.
+   * Reads the deployment again after a driver step; undefined if it has left that state. If it has ended, this also
+   * ends the driver's work, which may have begun after that end.
    */
   const present = async (tx: Tx, asked: Deployment) => {
     const now = await deployments(tx).find(asked);
@@ -179,7 +179,7 @@ export function createRollout(ports: Ports) {
     eventData,
     ...queues,
 
-    /** Fails the running deployment of a deleted environment, so that a new one of the same name does not get it. */
+    /** Fails the running deployment of a deleted environment. A new environment of that name must not get it. */
     async environmentRemoved(tx: Tx, environment: EnvironmentKey) {
       const running = await deployments(tx).runningIn(environment);
       const row = running && (await deployments(tx).byId(running));
@@ -211,11 +211,11 @@ export function createRollout(ports: Ports) {
       if (!row) return discard("the deployment was removed");
       if (row.status !== "building" && row.status !== "deploying") return discard(`the deployment is ${row.status}`);
       const own = apps.runtimeId;
-      // The job has no runtime yet, or its runtime is gone: assigns one, which then keeps the deployment.
+      // The job has no runtime yet, or its runtime does not come back.
       if (own !== undefined && runtime_id !== own)
         return done(async (tx) => scheduleAdvance(tx, row, (await apps.assign(tx, row)) ?? own), row);
       if (await apps.isGone(row)) return done((tx) => finish(tx, row, { state: "failed", message: "", logs: [] }), row);
-      // No time passes for a stepped deployment: each step asks for the end of its state.
+      // For a stepped deployment no time passes: each call ends its state.
       const elapsed_ms = isStepped(row) ? Number.MAX_SAFE_INTEGER : clock.now() - Date.parse(row.step_at);
       return askDriver(row, elapsed_ms, handle, own === undefined ? {} : { runtime_id: own });
     },

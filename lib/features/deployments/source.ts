@@ -43,7 +43,7 @@ export const changesNothingBelow = (root: string | null, paths: readonly string[
 const part = "[A-Za-z0-9_][A-Za-z0-9._-]*";
 const ownerAndRepo = new RegExp(`^${part}/${part}$`);
 
-/** Returns undefined, or a message that says what is allowed. */
+/** Returns the rule that the value breaks, or undefined. */
 type Rule = (value: string) => string | undefined;
 
 export function repoRule(repo: string): string | undefined {

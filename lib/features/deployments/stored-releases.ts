@@ -24,7 +24,7 @@ export interface ReadOrder {
 
 export const sourceOf = ({ source }: Pick<Deployment, "source">): Source => JSON.parse(source) as Source;
 
-/** The version of a deployment: before its build has ended, the tag or commit as soon as its commit is known. */
+/** The version of a deployment. During its build: the tag or the commit, once the commit is known. */
 export const versionOf = (row: Deployment): string | null => {
   const commit = row.revision ?? row.pin;
   return row.version ?? (commit === null ? null : (sourceOf(row).tag ?? commit));
