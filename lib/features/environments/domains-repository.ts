@@ -37,7 +37,7 @@ export function domainsRepository(query: Queries) {
     activeDomain: query.first((db, p: { name: string }) =>
       db.selectFrom("app_domains").selectAll().where("name", "=", p.name).where(active),
     ),
-    /** The environment that already has a domain: it serves the domain, or waits for it in the same organization. */
+    /** Another environment that serves a domain, or that waits for it in the same organization. */
     domainOfOther: query.first(domainOfOther),
     domainsOf: query.all((db, p: Key) =>
       db

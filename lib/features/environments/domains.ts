@@ -52,7 +52,7 @@ const maxTries = 38;
 const waitAfter = (tries: number) => Math.min(firstWait_ms * 2 ** tries, maxWait_ms);
 
 const recordOf = (name: string) => `_svc.${name}`;
-/** Public, like everything in DNS. It names the organization that may use the domain. */
+/** The value of the record. It is public, and names the organization that may use the domain. */
 const tokenOf = (organization_id: string) => `svc-domain=${organization_id}`;
 const keptUntil = (clock: Clock) => isoOf(clock.now() + kept_ms);
 
@@ -90,7 +90,7 @@ export function createDomains(ports: Ports) {
     return queue.addUnique(tx, "apps.verify-domain", check, key, wait_ms);
   };
 
-  /** Another environment may have been faster. It may still release the domain, so the look-ups go on. */
+  /** If another environment got the domain first, the look-ups go on: it may release the domain. */
   const activate = async (tx: Tx, { tries, name, ...key }: Check) => {
     const reason = await obstacle(key, name, tx);
     if (reason !== undefined && tries < maxTries)

@@ -7,7 +7,7 @@ const job = jobsOf<{ apps: LiveApps; domains: Domains }>();
 const key = { organization_id: v.string(), project_id: v.string(), environment: v.string() };
 const names = v.array(v.string());
 
-/** The kinds of orders to one server end with the id of its runtime. Domain look-ups may run on any server. */
+/** A job for one server has a kind that ends with the id of its runtime. Any server may look up a domain. */
 export const environmentsJobs = [
   job({
     kind: "apps.restart",

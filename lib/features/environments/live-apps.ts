@@ -51,7 +51,7 @@ export interface Leftovers {
 export interface LiveApps {
   /** The driver of deployments, here or on other servers; undefined if they are simulated. */
   runtimeName(): string | undefined;
-  /** The id of this server's runtime, by which jobs and rows name it; undefined if they need not. */
+  /** The id of this server's runtime, for jobs and rows; undefined with one server, or without a runtime here. */
   readonly runtimeId: string | undefined;
   /** The runtimes of all servers, as last read; empty if there is one server. */
   runtimes(): readonly Row<"runtimes">[];
@@ -66,7 +66,7 @@ export interface LiveApps {
   runs(key: AppKey, query: PageQuery): Promise<Page<Row<"schedule_runs">>>;
   /** Throws `no_previous_version` if no release is live, and `unavailable` while the server that runs it is down. */
   requireLive(tx: Tx, key: AppKey): Promise<void>;
-  /** Starts the live release anew with today's variables. Resolves once the new instance serves, or has failed. */
+  /** Restarts the live release with its current variables. Resolves once the new instance serves or has failed. */
   restart(key: AppKey): Promise<void>;
   /** Stops the apps of a deleted environment. Returns whether its deployment must end too. */
   removed(tx: Tx, key: AppKey): Promise<boolean>;
@@ -83,7 +83,7 @@ export interface LiveApps {
   isHeld(tx: Tx): Promise<boolean>;
   /** The reason why deployments wait; undefined if they do not. */
   obstacle(): string | undefined;
-  /** Sets what runs when deployments may go on, because this runtime is back. */
+  /** Registers what to call when this runtime is back, so that waiting deployments continue. */
   onBack(resume: () => Promise<unknown>): void;
   /** Whether a deployment's environment was deleted, so that its work must stop. */
   isGone(key: Environment, tx?: Tx): Promise<boolean>;
@@ -93,7 +93,7 @@ export interface LiveApps {
     deployment: Deployment,
     made: Pick<Progress & { state: "done" }, "workers" | "schedules">,
   ): Promise<void>;
-  /** Removes all traces of a deployment. Called again if a driver step ends later, even after its project is gone. */
+  /** Removes all traces of a deployment. Called again if a driver step ends later, also of a deleted project. */
   ended(tx: Tx, deployment: AppKey & { readonly id: string }, isProjectGone?: boolean): Promise<void>;
   /** The URL of a deployment while its release is live. */
   readonly urlOf: UrlOf;
@@ -106,7 +106,7 @@ export interface LiveApps {
   /** The URL at which people reach an environment. */
   visitedAt(key: Environment): Promise<string | null>;
 
-  /** The jobs that one server orders of another, and those of schedules. */
+  /** Run the jobs that other servers have ordered, and those of schedules. */
   runRestart(order: AppKey & { readonly restart_id: string }): Promise<Outcome>;
   runSchedule(of: AppKey & { readonly name: string }): Promise<Outcome>;
   runClear(leftovers: Leftovers): Promise<Outcome>;

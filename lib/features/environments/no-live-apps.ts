@@ -9,7 +9,7 @@ import type { Domains } from "./domains.ts";
 import { domainsRepository } from "./domains-repository.ts";
 import type { LiveApps } from "./live-apps.ts";
 
-/** Whether a runtime has ever run an environment of this database. Its rows then need `LiveApps` under simulation too. */
+/** Whether a runtime has ever run an environment of this database. Its rows then need the real `LiveApps`. */
 export const hasApps = async (store: Store): Promise<boolean> =>
   (await store.using(domainsRepository)().anyApp({})) !== undefined;
 
@@ -39,7 +39,7 @@ export const noLiveApps = ({
     const { told } = resumeLog(parseLastEventId(resume), 0, clock.iso());
     async function* entries() {
       if (told) yield told;
-      // No app will ever print.
+      // No app writes to this log.
       return { status: (await exists()) ? "simulated" : "deleted" };
     }
     return new Stream(entries());

@@ -59,8 +59,7 @@ export const domainName = v.pipe(
   documentedAs({ maxLength: 253 }),
 );
 
-// `\p{Cc}`, spelled out: patterns without the flag `u` read `\p` as a letter. Lookaheads are avoided too, because some
-// other languages lack them.
+// `\p{Cc}` spelled out, and no lookaheads: the document publishes these patterns, and not every reader knows both.
 const control = String.raw`\u0000-\u001f\u007f-\u009f`;
 const character = String.raw`[^/\\${control}]`;
 const noDot = String.raw`[^/\\.${control}]`;

@@ -5,7 +5,7 @@ import { datetime, id, textLike } from "../../kernel/validation.ts";
 import { allVariables, otherFields, singleVariables, storedSecret } from "./rules.ts";
 import { ofRelease } from "./running-schema.ts";
 
-/** Programs shorten `.` and `..` in a path, so no URL leads to such an environment. */
+/** Neither `.` nor `..`: programs shorten both in a path, so no URL would lead to the environment. */
 export const environmentName = textLike(
   64,
   /^(\.?[A-Za-z0-9_-]|\.\.[A-Za-z0-9._-])[A-Za-z0-9._-]*$/,

@@ -54,7 +54,7 @@ export function environmentsService(ports: Ports) {
   const environments = store.using(environmentsRepository);
   const { serialize, copied } = storedVariables(encryption);
 
-  /** Returns the function that shows these environments of a project, which are in the order of their names. */
+  /** Returns the function that shows these environments of a project. `rows` must be sorted by name. */
   const viewFor = async (rows: readonly Row<"environments">[], tx?: Tx) => {
     const { project_id = "", name: first = "" } = rows[0] ?? {};
     const range = { project_id, first, last: rows.at(-1)?.name ?? "" };
@@ -128,7 +128,7 @@ export function environmentsService(ports: Ports) {
 
     async list(caller: Caller, id: string, query: PageQuery) {
       const { id: project_id } = await projects.get(caller, id);
-      // The variables of an environment may have a MiB.
+      // Each environment may have 1 MiB of variables.
       const list = paginateLong(query, "environments", { project_id }, environments().list, { key: "name", first: 4 });
       return mapLong(list, async (rows) => rows.map(await viewFor(rows)));
     },
@@ -144,7 +144,7 @@ export function environmentsService(ports: Ports) {
 
     /**
      * Copies variables and root from another environment of the project. A new environment also gets its protection.
-     * Variables that only the target has stay; if these are too many or too large, it copies nothing and returns false.
+     * The target keeps its other variables. If those are too many or too large, this copies nothing and returns false.
      */
     async copy(tx: Tx, key: AppKey, from: string, { secrets, root }: Copied): Promise<boolean> {
       const { project_id, environment: name } = key;

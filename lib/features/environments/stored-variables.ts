@@ -14,7 +14,7 @@ type Given = v.InferOutput<typeof environmentPatch>["variables"];
 /** Variables as stored. A secret is encrypted and bound to its environment and name. */
 export type Stored = Record<string, { value: string } | { sealed: string }>;
 
-/** The most characters of stored variables that a copy or a change of single ones may keep. */
+/** How many characters of stored variables a copy, or a change of single ones, may keep. */
 const maxKept = 1024 * 1024;
 
 export const storedOf = ({ variables }: Pick<Row<"environments">, "variables">) => JSON.parse(variables) as Stored;
@@ -90,7 +90,7 @@ export function storedVariables(encryption: Encryption) {
       return keeps ? withinLimits(stored, before) : JSON.stringify(stored);
     },
 
-    /** Variables that only the target has stay. Undefined if these are too many or too large. */
+    /** The variables of the target after a copy. Undefined if those that it keeps are too many or too large. */
     copied(
       template: Row<"environments"> | undefined,
       { project_id, name }: EnvironmentKey,

@@ -35,7 +35,7 @@ export function createBus({ store, clock, ids, feed }: Ports) {
       subscribers.push(subscriber);
       if (prefetch) prefetches.push(prefetch);
     },
-    /** Starts these reads, for a transaction that will announce an event (`Prefetch` of the kernel). */
+    /** Starts those reads, in a transaction that will announce an event (`Prefetch` of the kernel). */
     prefetch: (tx: Tx, organization_id: string): readonly unknown[] =>
       prefetches.map((prefetch) => prefetch(tx, organization_id)),
   };

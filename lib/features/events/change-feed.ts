@@ -59,7 +59,7 @@ export type Change =
   /** Changes of other processes may have been missed, in any organization. Listeners must read their rows again. */
   | { readonly kind: "missed"; readonly organization_id: "" };
 
-/** What other processes are told after a commit, so that they need not poll for it. */
+/** The topics of messages to other processes after a commit, so that these need not poll. */
 export type Topic =
   /** Jobs are due. */
   | "jobs"
@@ -67,7 +67,7 @@ export type Topic =
   | "runtimes"
   /** An endpoint has deliveries to send. */
   | "pump"
-  /** An endpoint was deleted: what is being sent to it stops. */
+  /** An endpoint was deleted: requests to it stop. */
   | "removed"
   /** A generation was cancelled. */
   | "cancelled"
@@ -131,7 +131,7 @@ type Listener = (change: Change) => void;
 
 export function createChangeFeed({ log, store, opened: { cluster } }: Ports): ChangeFeed {
   const listeners = new Set<Listener>();
-  /** Those that hear of changes of this process only. */
+  /** The listeners to changes of this process only. */
   const listenersHere = new Set<Listener>();
   const wakers = new Map<string, Set<(id: string) => void>>();
   let rightsChanges = 0;
@@ -164,9 +164,8 @@ export function createChangeFeed({ log, store, opened: { cluster } }: Ports): Ch
   /** The last event of each open transaction or transaction group. */
   const lastOf = new WeakMap<object, string>();
   /**
-   * Tells other processes. Publishes an event at its commit, as in a single process. If an earlier event of another
-   * process has not arrived yet, the event waits for it: otherwise events would be published in the order of the
-   * messages.
+   * Sends a change to other processes, and publishes it here at its commit. An event waits for earlier events of other
+   * processes: otherwise events would be published in the order of the messages.
    */
   const publishShared = (tx: Tx, change: Change) => {
     tx.tell(JSON.stringify(messageOf(change)));

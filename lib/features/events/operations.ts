@@ -4,7 +4,7 @@ import type { EventsService } from "./service.ts";
 
 const operation = operationsOf<{ events: EventsService }>();
 
-/** The live stream. `live/` serves its WebSocket connections; this operation answers plain HTTP requests. */
+/** The live stream. `http/streams` serves its WebSockets; this operation answers plain HTTP requests. */
 export const stream = operation({
   id: "events.stream",
   summary: "Open a WebSocket for events and state changes",

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Queries } from "../../store/query.ts";
 
-/** The most events that one read takes of an organization. */
+/** How many events one read returns of an organization, at most. */
 export const eventsBatch = 500;
 export const organizationsBatch = 8;
 

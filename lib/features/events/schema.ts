@@ -25,7 +25,7 @@ export const streamNames = ["*", ...Object.keys(catalog), ...Object.values(state
 
 const choices = streamNames.slice(1).join(", ");
 
-/** The id that stands for the beginning: it sorts before every event. */
+/** The id before the first event: it sorts before every other. */
 export const beforeFirst = `evt_${"0".repeat(26)}`;
 
 /** `?events=deployment.started,project.created&after=evt_…` */

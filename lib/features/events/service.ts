@@ -7,7 +7,7 @@ import type { EventName } from "./catalog.ts";
 import { eventsRepository } from "./repository.ts";
 import { beforeFirst } from "./schema.ts";
 
-/** Lists every field, because live streams send the view as it is. */
+/** Lists every field, because live streams send the view without a schema. */
 const view = ({ id, event, timestamp, data }: Row<"events">) => ({
   id,
   event,

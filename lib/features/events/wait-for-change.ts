@@ -30,7 +30,7 @@ export type Waiting = ReturnType<typeof createWaiting>;
 
 /** Waits without polling: a commit wakes the waiting call, which reads the rows again. */
 export function createWaiting({ feed, clock, log }: { feed: ChangeFeed; clock: Clock; log: Log }) {
-  /** How the callers of an organization wake up: few in a tick, because a log may have thousands of followers. */
+  /** Wakes few callers of an organization per tick, because a log may have thousands of followers. */
   const organizations = new Map<string, { readonly turns: Turns; count: number }>();
   const turnsOf = (organization_id: string) => {
     const its = organizations.get(organization_id) ?? { turns: createTurns(() => {}), count: 0 };
@@ -43,7 +43,7 @@ export function createWaiting({ feed, clock, log }: { feed: ChangeFeed; clock: C
     return { turns: its.turns, release };
   };
 
-  /** The states and log of a deployment or generation, and deletions of projects. `seconds` ends it. */
+  /** Subscribes to the states and log of a deployment or generation, and to deletions of projects; for `seconds`. */
   const changes = ({ organization_id, id }: Work, signal: AbortSignal, seconds?: number): ChangeSubscription => {
     let isChanged = false;
     let isOver = signal.aborted;

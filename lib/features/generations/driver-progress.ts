@@ -37,7 +37,7 @@ export function createDriverProgress({ store, clock, publish }: Ports) {
       }
       if (!hasEnded) wait();
     };
-    // The store itself reports a failed write. The next change of the progress is published again.
+    // The store reports a failed write itself, and the next look writes again.
     const wait = () => {
       cancel = clock.alarmAfter(interval_ms, () => void look().catch(() => !hasEnded && wait()));
     };

@@ -98,7 +98,7 @@ export function createExecution(ports: Ports) {
   /** Answers whose files wait for free disk space. */
   const waitForRoom = new Map<string, Answer>();
 
-  /** Reuses a file that was received but not recorded, so that it is not paid for twice. */
+  /** Asks the driver, unless a file was received but not recorded: that file must not be paid for twice. */
   const askDriver = async (row: Generation): Promise<Answer> => {
     const { driver, ordersOnce } = driverOf(row.model);
     const waiting = waitForRoom.get(row.id);
@@ -114,7 +114,7 @@ export function createExecution(ports: Ports) {
     return checkAnswer(await driver.submit(work));
   };
 
-  /** The generations that a driver is working on in this process. */
+  /** Cancels the drivers that work in this process, by generation. */
   const working = new Map<string, () => Promise<void>>();
   feed.onWake("cancelled", (id) => {
     working
@@ -175,7 +175,7 @@ export function createExecution(ports: Ports) {
       const onStop: Answer = { state: "running", again_ms: 1, handle: row.handle ?? (ordersOnce ? ordered : null) };
       const asked = withProgress(row, driver, askDriver(row)).finally(() => working.delete(generation_id));
       const answer = await asked.catch(async (error) => {
-        // An interruption by a stop or a cancel is no failure. After a stop, the next start continues the work.
+        // An interruption by a stop or a cancel is not a failure. After a stop, the next start continues the work.
         if (stopping) return onStop;
         if ((await generations().byId({ id: generation_id }))?.status !== "in_progress") return undefined;
         throw error;
@@ -202,7 +202,7 @@ export function createExecution(ports: Ports) {
       return done((tx) => complete(tx, row, answer.bytes, cost), row);
     },
 
-    /** The job has no retries left, so the generation fails; otherwise it would never end. */
+    /** Fails a generation whose job has no retries left: otherwise it would never end. */
     async giveUp(tx: Tx, generation_id: string, reason: string) {
       const row = await generations(tx).byId({ id: generation_id });
       if (row?.status !== "in_progress") return;
@@ -216,7 +216,7 @@ export function createExecution(ports: Ports) {
       if (!row) return done();
       if (row.status === "failed") await assets.remove(generation_id);
       await driverOf(row.model).driver.cancel(workOf(row, clock.now()), handle || null);
-      // Wakes the process that started the program or request: no other one can cancel it.
+      // Wakes the process that started the program or request, because no other can cancel it.
       return done(async (tx) => feed.wake(tx, "cancelled", generation_id), row);
     },
 

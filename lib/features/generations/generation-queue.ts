@@ -10,7 +10,7 @@ export interface GenerationQueuePorts extends Pick<Core, "store" | "clock" | "qu
   readonly concurrency: number;
 }
 
-/** The queued generations, and the limit over all of them. `begin` moves one to `in_progress`. */
+/** The queue of generations, with one limit for all organizations. `begin` moves one to `in_progress`. */
 export function createGenerationQueue(
   { store, clock, queue, concurrency }: GenerationQueuePorts,
   begin: (tx: Tx, waiting: Movable) => Promise<void>,
@@ -19,9 +19,9 @@ export function createGenerationQueue(
   const keys = new WeakMap<object, string>();
   const oldestReady = (tx?: Tx) => generations(tx).oldestReady({ now: clock.iso() });
   /**
-   * A job with a key draws no id, so that the same calls give the same ids on every engine. The key is random: with a
-   * fixed one the insert could wait for the row of a settling job, which is locked before the limit. Transactions of one
-   * group share it: with a job for each, jobs that are due together would multiply.
+   * The key of the job `generations.turn`. A job with a key draws no id, so the same calls give the same ids on every
+   * engine. The key is random: an insert with a fixed key could wait for the row of a settling job, which in turn waits
+   * for the lock on the limit. Transactions of one group share the key, so that jobs do not multiply.
    */
   const keyOf = ({ shared: group = new Map() }: Tx): string => {
     const key = keys.get(group) ?? `turn ${createRandom().alphanumeric(16)}`;
@@ -31,7 +31,7 @@ export function createGenerationQueue(
   const admission = createAdmission<Movable>({
     ...{ store, queue: "generations", concurrency },
     running: (tx) => generations(tx).running({}),
-    // Usually none is ready. `oldestReady` reads one entry of an index, `nextReady` passes all that are not ready.
+    // Usually none is ready. `oldestReady` reads one entry of an index, `nextReady` all that are not ready.
     nextReady: async (tx, after) =>
       after !== "" && !(await oldestReady(tx)) ? undefined : generations(tx).nextReady({ after, now: clock.iso() }),
     start: async (tx, waiting) => {

@@ -62,7 +62,7 @@ export function parseInputs(kind: Kind, inputs: Inputs): MediaSpec {
   };
 }
 
-/** The other side is an even number, by the ratio (schema/generations.md#sizes-and-other-models). */
+/** A size by ratio has even sides (schema/generations.md#sizes-and-other-models). */
 function sizeOf(kind: Kind, { aspect_ratio, resolution }: Inputs): { width: number; height: number } {
   const { least, most } = sideLimits;
   const exact = pairOf(resolution, /^(\d{2,4})x(\d{2,4})$/);

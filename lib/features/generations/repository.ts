@@ -21,12 +21,12 @@ export type Movable = Pick<Row<"generations">, (typeof moved)[number]>;
 
 /** A partial index is used only if the query repeats its condition word for word. */
 const queued = sql<boolean>`status = 'queued'`;
-/** For one index only: with old statistics, PostgreSQL would choose another, and sort all that is queued. */
+/** Matches one index only. With old statistics, PostgreSQL would choose another and sort the whole queue. */
 const inTurn = sql<boolean>`status || '' = 'queued'`;
 const running = sql<boolean>`status = 'in_progress'`;
 const unfinished = sql<boolean>`status in ('queued', 'in_progress')`;
 const withFile = sql<boolean>`content_type is not null`;
-/** Without the input, which may be long. */
+/** A queued generation that may start. Leaves out the input, which may be long. */
 const ready = (db: QueryBuilder, now: string, condition = queued) =>
   db.selectFrom("generations").select(moved).where(condition).where("ready_at", "<=", now).limit(sql.lit(1));
 const noFile = { content_type: null, bytes: null, etag: null } as const;
@@ -122,7 +122,7 @@ export function generationsRepository(query: Queries) {
         .where(sql<boolean>`status = ${p.status}`),
     ),
     oldestReady: query.first((db, p: { now: string }) => ready(db, p.now).orderBy("ready_at").orderBy("id")),
-    /** The oldest ready one of the first organization after this one. Passes all that are not ready on its way. */
+    /** The oldest ready generation of the first organization after this one. Reads all that are not ready before it. */
     nextReady: query.first((db, p: { after: string; now: string }) =>
       ready(db, p.now, inTurn)
         .where("organization_id", ">", p.after)
