@@ -9,7 +9,7 @@ import type { Bus } from "./events/bus.ts";
 import type { ChangeFeed } from "./events/change-feed.ts";
 import type { Waiting } from "./events/wait-for-change.ts";
 
-/** What features are built on. Each feature names the parts that it needs. */
+/** The parts that features are built on. Each feature names those that it needs. */
 export interface Core {
   readonly store: Store;
   readonly clock: Clock;

@@ -10,7 +10,7 @@ export function auditRepository(query: Queries) {
       filters: ["action", "user_id"],
       indexes: [[], ["action"], ["user_id"]],
     }),
-    /** Pruning goes organization by organization, because the index begins with the organization. */
+    /** For pruning, which takes one organization at a time, because the index begins with the organization. */
     organizations: query.all((db, _: object) => db.selectFrom("organizations").select("id").orderBy("id")),
     prune: query.change((db, p: { organization_id: string; below: string }) => {
       const its = db.selectFrom("audit_log").select("id").where("organization_id", "=", p.organization_id);

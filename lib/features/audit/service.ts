@@ -17,7 +17,7 @@ export type Change = Pick<Entry, "organization_id" | "action" | "target" | "via"
 };
 
 export interface RefusedSignIn extends Pick<Change, "user_id" | "key_id"> {
-  /** If undefined, the entry goes to the only organization; with several organizations it is not recorded. */
+  /** If undefined, the entry goes to the only organization; if there are several, nothing is recorded. */
   readonly organization_id: string | undefined;
   /** The network address of the client; undefined for calls in process. */
   readonly address: string | undefined;

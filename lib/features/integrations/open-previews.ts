@@ -8,7 +8,7 @@ import { previewsRepository } from "./repository.ts";
 
 type PreviewRow = Row<"previews">;
 
-/** What the feature `environments` needs of previews. */
+/** The previews as the feature `environments` needs them. */
 export function createOpenPreviews({ store, clock }: { readonly store: Store; readonly clock: Clock }) {
   const previews = store.using(previewsRepository);
   return {

@@ -82,7 +82,7 @@ export function previewsService(ports: Ports) {
   /** Ends an open preview: cancels its builds and removes its environment with app, data and hosts. */
   const end = async (tx: Tx, row: PreviewRow) => {
     await deployments.cancelAll(tx, row);
-    // The preview ends even if its environment is already gone.
+    // The preview ends even if its environment was removed before.
     if (!(await environments.removeIn(tx, row))) await previews(tx).end({ ...row, at: clock.iso() });
   };
 
@@ -91,7 +91,7 @@ export function previewsService(ports: Ports) {
     return queue.addUnique(tx, "previews.end", { organization_id, integration_id, number }, key, wait_ms);
   };
 
-  /** Ends the previews of closed requests whose closing hook was lost, or arrived while the service was down. */
+  /** Ends the previews of closed pull requests whose hook was lost, or came while the service was down. */
   const endClosed = async () => {
     for (const { organization_id, integration_id, number, repo } of codeHost ? await previews().open({}) : []) {
       if (!(await rights.serve(organization_id, repo)) || (await codeHost?.isOpen(repo, number)) !== false) continue;
@@ -104,7 +104,7 @@ export function previewsService(ports: Ports) {
     }
   };
 
-  /** Whether a hook is older than an earlier one: code hosts repeat hooks and send them out of order. */
+  /** Whether a hook is out of date: code hosts repeat hooks, and send them out of order. */
   const isLate = (before: PreviewRow, { action, changed_at }: PullRequest) => {
     const isOver = before.status === "closed" && action === "push";
     if (changed_at === null || before.changed_at === null) return isOver;
@@ -118,7 +118,7 @@ export function previewsService(ports: Ports) {
     before.repo === place.repo;
 
   return {
-    /** Updates the preview of a request for an integration; returns undefined if the hook changes nothing. */
+    /** Updates the preview of a pull request for an integration; returns undefined if the hook changes nothing. */
     async receive(
       tx: Tx,
       integration: Row<"endpoints">,
@@ -180,7 +180,7 @@ export function previewsService(ports: Ports) {
       return { ...preview, deployment_id: (await deployments.push(tx, organization_id, order, codeHostHook)) ?? null };
     },
 
-    /** The job `previews.end`: ends a preview after its lifetime without a deployment, or with its integration. */
+    /** The job `previews.end`: ends a preview a lifetime after its last deployment, or with its integration. */
     runEnd: async (key: Key): Promise<Outcome> =>
       snoozeUntil(async (tx) => {
         const row = await previews(tx).find(key);

@@ -74,7 +74,7 @@ export function pushesService({ store, clock, endpoints, deployments, rights, pr
     return !byApp || rights.serve(integration.organization_id, repo, tx);
   };
 
-  /** The repository and branch of its own configuration: those of the push are only compared with it. */
+  /** The order of an integration for a push: repository and branch come from its configuration, not from the push. */
   const orderOf = (integration: Integration, push: Push) => {
     const { repo, branch, environment, project_id, root } = endpoints.configOf(integration) as Record<string, string>;
     if (integration.status !== "active" || !repo || !branch || !environment) return undefined;
@@ -167,7 +167,7 @@ export function pushesService({ store, clock, endpoints, deployments, rights, pr
         return created;
       }),
 
-    /** Undefined if the project that the pusher names is archived, or its folder does not change. */
+    /** Deploys a push; undefined if the project that the pusher names is archived, or if its folder does not change. */
     deployOwn: (caller: Caller, order: Deployed) =>
       store.transaction(caller, (tx) => deployments.push(tx, caller.organization_id, order, caller)),
 

@@ -22,7 +22,7 @@ export function pushesRepository(query: Queries) {
 type Key = { organization_id: string; integration_id: string; number: number };
 type OfProject = { project_id: string };
 
-/** Queries by project rely on the service to check its organization first. */
+/** Queries by project. The service first checks that the project belongs to the organization. */
 export function previewsRepository(query: Queries) {
   return {
     insert: query.insert("previews"),

@@ -42,7 +42,7 @@ export function integrationsService({ store, endpoints, outbound, projects, plan
   const eventsOf = (row: Endpoint) =>
     "events" in integrationTypes[typeOf(row)].schema.entries ? { events: JSON.parse(row.events) as string[] } : {};
   const item = (row: Endpoint) => ({ ...row, type: typeOf(row) });
-  /** Why an integration cannot be active; undefined if nothing is known to prevent it. */
+  /** The field `reason`: why an integration cannot be active. Empty if nothing is known to prevent it. */
   const reasonOf = async (row: Endpoint, tx?: Tx) => {
     const { project_id } = row.type === "code_host" && row.status === "inactive" ? endpoints.configOf(row) : {};
     if (project_id === undefined || (await projects.exists(tx, row.organization_id, String(project_id)))) return {};
@@ -75,7 +75,7 @@ export function integrationsService({ store, endpoints, outbound, projects, plan
     if (!isObject(config)) return config;
     const { config: stored, secrets } = endpoints.settingsOf(before);
     const merged: Record<string, unknown> = { ...stored, ...eventsOf(before), ...config };
-    // The stored key must not go to a new site: the caller, who cannot read the key, could name a server of their own.
+    // The stored key must not go to a new site: a caller, who cannot read the key, could name a site to receive it.
     const moves = before.type === "monitoring" && merged.site !== stored.site;
     const { headers: _, ...shown } = integrationTypes[typeOf(before)].redacted(secrets);
     for (const [key, redacted] of Object.entries(shown)) {
@@ -143,7 +143,7 @@ export function integrationsService({ store, endpoints, outbound, projects, plan
         const parsed = parseFor(before);
         if (needsPlan) refusePlan(type, await planOf(caller.organization_id, tx));
         const settings = endpoints.settingsOf(before);
-        // A project deleted in the meantime must not block other changes.
+        // A deleted project must not block other changes.
         const after = { ...settings, ...parsed };
         if (status === "active" || after.config.project_id !== settings.config.project_id)
           await refuseProject(tx, caller, after);

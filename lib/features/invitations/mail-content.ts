@@ -16,7 +16,7 @@ interface Invitation {
 
 const months = "January February March April May June July August September October November December".split(" ");
 
-/** An instant in a form for readers in any time zone: `2 December 2026, 09:00 UTC`. */
+/** An instant for readers in any time zone: `2 December 2026, 09:00 UTC`. */
 const dateText = (at: string) =>
   `${Number(at.slice(8, 10))} ${months[Number(at.slice(5, 7)) - 1]} ${at.slice(0, 4)}, ${at.slice(11, 16)} UTC`;
 

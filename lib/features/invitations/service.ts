@@ -118,7 +118,7 @@ export function invitationsService(ports: Ports) {
         const { token, ...sent } = renewal(caller);
         await withdraw(tx, before.organization_id, before.mail_id, "the invitation was sent again");
         const mailed = await sendMail(tx, caller, { ...before, ...sent }, token);
-        // It may have been deleted since the read.
+        // The invitation may have been deleted since it was read.
         const row = await orNotFound(invitations(tx).renew({ ...before, ...sent, ...mailed }), "invitation");
         publish(tx, row);
         return row;
@@ -134,7 +134,7 @@ export function invitationsService(ports: Ports) {
 
     /** Expired, used and unknown tokens get the same 404. */
     async accept(caller: Caller, { token, name }: v.InferOutput<typeof acceptance>) {
-      // Before the transaction: this finds the organization, and an invalid token need not wait for a lock.
+      // Before the transaction, which needs the organization. An invalid token does not wait for its lock.
       const { organization_id } = await pendingWith(token);
       return store.transaction({ ...caller, organization_id }, async (tx) => {
         const invitation = await pendingWith(token, tx);

@@ -14,7 +14,7 @@ export interface Identity {
   /** The rate windows that count its requests; none for a session. */
   readonly windows: readonly CountedWindow[];
   readonly expires_at: string | null;
-  /** Whether no rights have changed since in any process, so that nothing has to be read again. */
+  /** Whether the identity needs no new read: no rights have changed since it was read, in any process. */
   isCurrent(): boolean;
 }
 
@@ -36,7 +36,7 @@ interface Use {
 
 type Ports = Pick<Core, "store" | "feed" | "clock">;
 
-/** Makes a function that says whether no rights have changed since, in any process. */
+/** Returns a function that says whether no rights have changed since this call, in any process. */
 export function rightsWatch({ feed, store }: Pick<Core, "feed" | "store">): () => boolean {
   const [rights, others] = [feed.rightsChanges(), store.engine.foreignCommitVersion()];
   return () => feed.rightsChanges() === rights && store.engine.foreignCommitVersion() === others;
@@ -60,9 +60,8 @@ export function createIdentities({ store, feed, clock }: Ports) {
   };
 
   /**
-   * Cache by token, filled only by reads outside of a transaction, so all of it is committed. `isCurrent` says whether
-   * an entry is still valid; on PostgreSQL it never is. With the cache a GET takes 0.86 of the processor time, a list
-   * 0.92.
+   * A cache by token. Only reads outside of a transaction fill it, so all of it is committed. On PostgreSQL no entry is
+   * ever current. The cache saves 14 % of the processor time of a GET, 8 % of a list.
    */
   const known = new Map<string, Known | Promise<Identity | undefined>>();
 

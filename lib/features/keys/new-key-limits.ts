@@ -5,7 +5,6 @@ import { covers, type Scope } from "../../kernel/roles.ts";
 import type { Row } from "../../store/tables.ts";
 
 /** The key that creates another key. The new key never exceeds its limits (schema/records.md#api-keys). */
-
 type Maker = Pick<Row<"api_keys">, "id" | "expires_at" | "rate_limit" | "shared_windows"> | undefined;
 
 export function refuseScopes(own: readonly string[], scopes: readonly Scope[]): void {
@@ -29,10 +28,10 @@ export function expiryOf(maker: Maker, wanted: number | undefined): string | und
 /** A key whose rate window counts a request, and the limit of that window. Null means the limit of the service. */
 export type CountedWindow = readonly [key_id: string, limit: number | null];
 const stored = v.array(v.tuple([v.string(), v.nullable(v.number())]));
-/** Each window of a key costs a count at each request. */
+/** The limit of windows per key, because each one counts every request. */
 const maxWindows = 8;
 
-/** The windows that count the requests of a key. Where its limit is that of its maker, the window of the maker suffices. */
+/** The windows that count the requests of a key. If its limit is that of its maker, the maker's windows suffice. */
 export function windowsOf(key_id: string, rate_limit: number | null, shared_windows: string | null): CountedWindow[] {
   const shared = v.parse(stored, JSON.parse(shared_windows ?? "[]"));
   return shared[0]?.[1] === rate_limit ? shared : [[key_id, rate_limit], ...shared];
@@ -41,11 +40,11 @@ export function windowsOf(key_id: string, rate_limit: number | null, shared_wind
 const ownWindows = ({ id, rate_limit, shared_windows }: NonNullable<Maker>) =>
   windowsOf(id, rate_limit, shared_windows);
 
-/** The windows that the new key shares with its maker, if that has a limit of its own. */
+/** The windows that the new key shares with its maker, if the maker has a limit. */
 export const sharedWindowsOf = (maker: Maker): string | null =>
   maker?.rate_limit ? JSON.stringify(ownWindows(maker)) : null;
 
-/** At most the limit of its maker; 0 means no limit. `usual` is the limit of keys without their own. */
+/** The limit of the new key, at most that of its maker; 0 means none. `usual` is the limit of keys that set none. */
 export function rateLimitOf(maker: Maker, given: number | null | undefined, usual: number): number | undefined {
   if (given === undefined || given === null) return maker?.rate_limit ?? undefined;
   const most = maker ? (maker.rate_limit ?? usual) : 0;

@@ -76,7 +76,7 @@ export function keysRepository(query: Queries) {
         .where(equal(p, "id", "organization_id")),
     ),
     remove: query.pipelined((db, p: Key) => db.deleteFrom("api_keys").where(equal(p, "id", "organization_id"))),
-    /** Passes the keys that a removed key created on to its own maker. */
+    /** Before a key is removed: the keys that it created get its maker as theirs. */
     leaveToMaker: query.pipelined((db, p: Key) =>
       db
         .updateTable("api_keys")
@@ -87,7 +87,7 @@ export function keysRepository(query: Queries) {
         .where("maker_key_id", "=", p.id)
         .where("organization_id", "=", p.organization_id),
     ),
-    /** Removes a key, and all keys created with it through any number of generations; returns them. */
+    /** Removes a key and all keys that descend from it; returns them. */
     removeWithMade: query.all(
       (_, p: Key) => sql<{ id: string }>`
         with recursive ended (id) as (

@@ -23,7 +23,7 @@ export function createKeyWatch(ports: {
 }) {
   const { feed, clock, log, identify } = ports;
   const keys = new Map<string, Watched>();
-  // A key may have thousands.
+  // A key may have thousands of listeners.
   const turns = createTurns((error) => log.error("a stream could not be ended", { reason: reasonOf(error) }), 64);
   let stop = () => {};
 

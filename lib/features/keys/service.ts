@@ -86,7 +86,7 @@ export function keysService({ store, feed, clock, ids, random, rateLimit, onEnde
     return { row, key: secret };
   };
 
-  /** Running requests check their key again before they write; streams and waiting requests are told. */
+  /** Ends streams and waiting requests. Running requests check their key again before they write. */
   const publishEnd = (tx: Tx, organization_id: string, user_id: string) =>
     feed.publish(tx, { kind: "rights", organization_id, user_id });
 
@@ -163,7 +163,7 @@ export function keysService({ store, feed, clock, ids, random, rateLimit, onEnde
       publishEnd(tx, organization_id, user_id);
     },
 
-    /** Ends the sign-ins of a user to the dashboard for good. */
+    /** Removes all sessions of a user. */
     async endSignIns(tx: Tx, organization_id: string, user_id: string) {
       await keys(tx).removeSessionsOf({ organization_id, user_id });
     },

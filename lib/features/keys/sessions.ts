@@ -16,9 +16,8 @@ interface Ports extends Pick<Core, "store" | "feed" | "clock" | "random"> {
 export type Sessions = ReturnType<typeof createSessions>;
 
 /**
- * Sessions of the dashboard: a random token stands for the key, so that the browser need not store the key. Every
- * request reads the user and the key again, so a session ends at once with either of them. A session from OpenID
- * Connect has no key, and every scope.
+ * Sessions of the dashboard. The browser stores a random token instead of the key. Every request reads the user and the
+ * key again, so a session ends at once with either of them. A session from OpenID Connect has no key, and every scope.
  */
 export function createSessions({ store, feed, clock, random, keys }: Ports) {
   const rows = store.using(keysRepository);

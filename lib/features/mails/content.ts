@@ -10,7 +10,7 @@ const escaped = (text: string) => text.replace(/[&<>"']/g, (one) => escapes[one]
 const font = "-apple-system,BlinkMacSystemFont,'Segoe UI',Roboto,Helvetica,Arial,sans-serif";
 const mono = "ui-monospace,SFMono-Regular,Menlo,Consolas,monospace";
 
-/** A name without line breaks and changes of direction: it must not look like text of the service. */
+/** A name without line breaks and changes of text direction, so that it cannot pass for text of the service. */
 export const inOneLine = (name: string) => name.replace(/[\s\p{Cc}\p{Bidi_Control}]+/gu, " ").trim() || "(no name)";
 
 export interface MailContent {

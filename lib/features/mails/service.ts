@@ -18,7 +18,7 @@ export interface Mail {
   readonly subject: string;
   readonly content: MailContent;
   readonly link: string;
-  /** Of a mail with an invitation. */
+  /** Set in the mail of an invitation. */
   readonly token?: string;
   readonly invitation_id?: string;
 }
@@ -64,20 +64,20 @@ interface Ports extends Pick<Core, "store" | "clock" | "ids" | "encryption" | "l
   readonly onResult: (tx: Tx, organization_id: string, mail_id: string, result: MailResult) => Promise<void>;
 }
 
-/** How long a mail is stored: as long as the invitation in it is valid. */
+/** How long a mail is stored: as long as an invitation is valid. */
 const retention_ms = milliseconds("7d");
 /** The waits after the first, second, … failed attempt. After the last wait there is one more attempt. */
 const waits_ms = ["1m", "5m", "30m", "2h", "6h"].map((wait) => milliseconds(wait));
 
-/** A silent mail server keeps each attempt for 30 s, and deliveries and deployments share the job loop with them. */
+/** Concurrent attempts of an organization. A silent mail server holds each for 30 s, in the job loop that all share. */
 const maxAtOnce = 8;
-/** The pause between the turns of mails that wait because their organization sends so many. */
+/** The time between the turns of mails beyond that limit. */
 const turn_ms = 50;
 
 function createSending() {
   const organizations = new Map<string, { running: number; nextTurn: number }>();
   return {
-    /** Runs an attempt. If too many run, returns the wait until the turn of this one. */
+    /** Runs an attempt. If too many run, returns the milliseconds until its turn. */
     async within<T>(organization_id: string, attempt: () => Promise<T>): Promise<T | number> {
       const its = organizations.get(organization_id) ?? { running: 0, nextTurn: 0 };
       if (its.running === maxAtOnce) {
@@ -99,7 +99,7 @@ function createSending() {
 
 export type MailsService = ReturnType<typeof mailsService>;
 
-/** A mail is stored in the transaction that causes it, so that no crash loses it, and encrypted for its tokens. */
+/** A mail is stored in the transaction that causes it, so that no crash loses it; encrypted, because it has tokens. */
 export function mailsService({ store, clock, ids, encryption, log, mailer, from, queue, onResult }: Ports) {
   const mails = store.using(mailsRepository);
   const sending = createSending();
@@ -162,7 +162,7 @@ export function mailsService({ store, clock, ids, encryption, log, mailer, from,
       return handed.kind === "cut off" ? snooze(0) : outcomeOf(row, handed);
     },
 
-    /** Ends a pending mail: its job failed for another reason than the mail server's response, or it is out of date. */
+    /** Ends a pending mail that is out of date, or whose job failed for another reason than the server's response. */
     async giveUp(tx: Tx, key: Key, reason: string) {
       const row = await mails(tx).find(key);
       if (row?.status === "pending") await settle(tx, row, "failed", reason);

@@ -50,7 +50,7 @@ export function codeHostRights({ store, codeHost }: Ports) {
   };
 }
 
-/** A name in the option may be misspelt, or its organization may be created later. */
+/** A warning for each name in the option without an organization: it may be misspelt, or created later. */
 export async function codeHostWarnings({ store, codeHost: { organizations = {} } }: Ports): Promise<string[]> {
   const rows = store.using(organizationsRepository);
   const warnings: string[] = [];

@@ -21,7 +21,7 @@ interface Ports extends Pick<Core, "store" | "feed" | "clock" | "ids"> {
 
 export type OrganizationsService = ReturnType<typeof organizationsService>;
 
-/** Every record belongs to one, and all others do not see it (schema/records.md#organizations-and-people). */
+/** Every record belongs to one organization; no other sees it (schema/records.md#organizations-and-people). */
 export function organizationsService({ store, feed, clock, ids, users, keys, onPlanChange }: Ports) {
   const organizations = store.using(organizationsRepository);
 
@@ -39,7 +39,7 @@ export function organizationsService({ store, feed, clock, ids, users, keys, onP
       return first && organizations(tx).find(first);
     },
 
-    /** By name or identifier. Without an argument: the only organization, or none if there are several. */
+    /** The organization of this name or identifier. Without an argument: the only one, or none if there are several. */
     async chosen(given?: string): Promise<Organization | undefined> {
       const rows = organizations();
       if (given !== undefined)

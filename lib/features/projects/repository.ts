@@ -59,7 +59,7 @@ export function projectsRepository(query: Queries) {
         .returningAll(),
     ),
     hide: query.insert("removals"),
-    /** Frees the name of the project: its new one begins with a space, which no valid name does. */
+    /** Frees the name of a project. Its new name begins with a space, which no valid name does. */
     freeName: query.change((db, p: Key) =>
       db
         .updateTable("projects")

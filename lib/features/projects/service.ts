@@ -29,7 +29,7 @@ export type ProjectsService = ReturnType<typeof projectsService>;
 
 export type ProjectName = ReturnType<typeof projectNames>;
 
-/** Reads the name of a project; undefined if it is gone. */
+/** Reads the name of a project; undefined if it was deleted. */
 export function projectNames(store: Store) {
   const projects = store.using(projectsRepository);
   return async (tx: Tx | undefined, organization_id: string, id: string) =>
@@ -92,7 +92,7 @@ export function projectsService(ports: Ports) {
       return after ?? before;
     });
 
-  /** Removes a batch of a hidden project's records, and finally the project; returns whether it is gone. */
+  /** Removes a batch of a project's records, and after the last batch the project; returns whether it did. */
   const removeBatch = async (tx: Tx, key: Key) => {
     const isEmpty = await removeContents(tx, key.id);
     if (isEmpty) await projects(tx).remove(key);
@@ -149,7 +149,7 @@ export function projectsService(ports: Ports) {
     archive: (caller: Caller, id: string) => move(caller, id, "archive"),
     unarchive: (caller: Caller, id: string) => move(caller, id, "unarchive"),
 
-    /** A project with more than a batch of records is hidden, and the job `projects.clear` removes the rest. */
+    /** Deletes a project. If it has more than a batch of records, hides it, and the job `projects.clear` deletes it. */
     remove: (caller: Caller, id: string) =>
       store.transaction(caller, async (tx) => {
         const { organization_id, name, region } = await get(caller.organization_id, id, tx);

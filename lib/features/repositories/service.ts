@@ -21,7 +21,7 @@ interface Stored {
   list(organization_id: string): Promise<StoredRepository[]>;
   get(name: RepositoryName): Promise<StoredRepository | undefined>;
   branches(name: RepositoryName): Promise<readonly string[]>;
-  /** Whether git took it. */
+  /** Returns whether git accepted it. */
   setDefaultBranch(name: RepositoryName, branch: string): Promise<boolean>;
   remove(name: RepositoryName): Promise<void>;
 }
@@ -40,7 +40,7 @@ const unknown = () => new Problem("not_found", "no repository of this name was p
 
 export type RepositoriesService = ReturnType<typeof repositoriesService>;
 
-/** The git repositories that were pushed to this service. They are files, so no transaction holds a change of them. */
+/** The git repositories that were pushed to this service. They are files, so transactions do not cover them. */
 export function repositoriesService({ store, repositories, elsewhere }: Ports) {
   const stored = (): Stored | undefined => {
     const place = repositories ? undefined : elsewhere();
@@ -50,13 +50,13 @@ export function repositoriesService({ store, repositories, elsewhere }: Ports) {
 
   const find = async ({ organization_id }: Caller, { owner, name }: Path) => {
     const key = { organization_id, repo: `${owner}/${name}` };
-    // No name leads out of the folder.
+    // A valid name does not lead out of the folder.
     const here = repoRule(key.repo) === undefined ? stored() : undefined;
     if (!here || !(await here.get(key))) throw unknown();
     return { here, key };
   };
 
-  /** Checks the caller's rights again, and records the change. Files change afterwards. */
+  /** Checks the caller's rights again and records the change, before files change. */
   const confirm = (caller: Caller) => store.transaction(caller, async () => undefined);
 
   return {

@@ -51,7 +51,7 @@ export type ScenariosService = ReturnType<typeof scenariosService>;
 /** New work takes a scenario in its own transaction, so that a use counts only if the work is stored. */
 export function scenariosService({ store, ids, log, takesDeployments }: Ports) {
   const scenarios = store.using(scenariosRepository);
-  /** The scenarios added to this state itself; a fork also starts with those of its parent. */
+  /** The scenarios that were added here, unlike those that a fork gets from its parent. */
   const added = new Set<string>();
   const list = async (tx?: Tx) => (await scenarios(tx).all({})).map(view);
   return {

@@ -35,7 +35,7 @@ export function usersService({ store, bus, feed, clock, ids, keys, onLeave }: Po
     if (caller.role !== "owner") throw new Problem("insufficient_role", `only an owner may ${action} an owner`);
   };
 
-  /** The caller also needs a key with the scope `*` (schema/records.md#organizations-and-people). */
+  /** Requires an owner with the scope `*` (schema/records.md#organizations-and-people). */
   const requireWholeOwner = (caller: Caller, action: string) => {
     requireOwner(caller, action);
     if (caller.scopes.includes("*")) return;
@@ -62,7 +62,7 @@ export function usersService({ store, bus, feed, clock, ids, keys, onLeave }: Po
       else if (user.role !== "owner" && changes.role === "owner") requireWholeOwner(caller, "promote to");
       await refuseLastOwner(tx, user, changes);
       if (changes.status === lifecycle.moves.suspend.to) await onLeave(tx, user.organization_id, id);
-      // Also before a reactivation, because an earlier version only let sign-ins rest.
+      // Also at a reactivation: an earlier version kept the sessions of suspended users.
       if (changes.status !== undefined) await keys.endSignIns(tx, user.organization_id, id);
       feed.publish(tx, { kind: "rights", organization_id: user.organization_id, user_id: id });
       return (await users(tx).update({ ...user, ...changes })) ?? user;
@@ -78,7 +78,7 @@ export function usersService({ store, bus, feed, clock, ids, keys, onLeave }: Po
     /** The longest-serving active owners and admins, 20 at most. */
     managers: (organization_id: string, tx: Tx) => users(tx).managers({ organization_id }),
 
-    /** Active members only, without pending invitations. The query can ask for suspended members. */
+    /** The active members, or the suspended ones if the query asks for them. */
     list: ({ organization_id }: Caller, { status = lifecycle.initial, ...page }: UsersQuery) =>
       paginateLong(page, "users", { organization_id, status }, users().list),
 

@@ -44,7 +44,7 @@ export type WebhooksService = ReturnType<typeof webhooksService>;
 
 /** Webhooks: signed notifications to HTTPS endpoints (schema/webhooks.md). */
 export function webhooksService({ store, clock, endpoints, outbound }: Ports) {
-  /** Looks the host up. Before the transaction, which must not wait. */
+  /** Looks the host up; not in a transaction, which must not wait for it. */
   const refuseUrl = async (url: string | undefined) => {
     const problem = url === undefined ? undefined : await outbound.checkUrl(url);
     if (problem) throw invalid("url", problem);

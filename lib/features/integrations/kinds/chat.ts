@@ -56,7 +56,7 @@ const escaped = (data: object): Data =>
 
 /** Slack refuses sections of more than 3,000 characters. One less leaves room for the "…" of a notification. */
 const maxSection = 2999;
-/** So that a message does not fill the channel. A failure message of 4,000 characters fits, even escaped. */
+/** The limit of sections, so that no message fills a channel. A failure of 4,000 characters fits, even escaped. */
 const maxSections = 10;
 
 /** Slack refuses fields of more than 2,000 characters. */

@@ -36,7 +36,7 @@ function tagsOf(event: string, data: Data, service: unknown): string[] {
   return Object.entries(withoutNulls(tags)).map(([name, value]) => `${name}:${value}`);
 }
 
-/** The provider's event. After a deployment, its metrics too. */
+/** The event in the provider's form and, after a deployment, its metrics. */
 function payloadsOf(event: string, timestamp: string, data: Data, service: unknown): Payload[] {
   const tags = tagsOf(event, data, service);
   const text = Object.entries(data)
