@@ -3,10 +3,7 @@ import { isObject } from "../kernel/text/json.ts";
 
 export type BrokenRule = Detail;
 
-/**
- * What an error can mean: the codes of the service, and those of the client: `unreachable`, `timed_out`, `unreadable`.
- * A newer service may have more.
- */
+/** The codes of the service, then those of the client (see {ClientProblem}). A newer service may have further ones. */
 export type ErrorCode = ProblemCode | "unreachable" | "timed_out" | "unreadable";
 
 const brand = Symbol.for("svc-server.ClientProblem");
@@ -27,7 +24,7 @@ export class ClientProblem extends Error {
   /** The number of seconds that the service asks the client to wait. */
   readonly retryAfter: number | undefined;
 
-  /** CommonJS and ES modules have a class each: an error of one is an instance of the other too. */
+  /** The CommonJS and the ES module each have a class. An error of one is an instance of the other too. */
   static override [Symbol.hasInstance] = function (this: unknown, value: unknown): boolean {
     const isOwn = this === ClientProblem && isObject(value) && brand in value;
     return isOwn || Function.prototype[Symbol.hasInstance].call(this as typeof ClientProblem, value);

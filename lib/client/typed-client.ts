@@ -49,7 +49,7 @@ export type Client = Calls & {
   readonly call: (id: string, input?: Readonly<Record<string, unknown>>, options?: CallOptions) => Promise<unknown>;
 };
 
-/** Whether a call reads a log as it is written. Models may have an input of that name. */
+/** Whether a call follows a log. Inputs of models may be called `follow` too. */
 export const follows = (id: string, input: Readonly<Record<string, unknown>> | undefined): boolean =>
   input?.["follow"] === true && (id === "deployments.logs" || id === "environments.logs");
 
@@ -67,7 +67,7 @@ export function clientOver(sender: Sender): Client {
     ]);
     const own = Object.fromEntries(methods);
     features[feature] = own;
-    // `client.auditLog` beside `client["audit-log"]`.
+    // `client.auditLog` is the same as `client["audit-log"]`.
     features[feature.replaceAll(/-(.)/g, (_, next: string) => next.toUpperCase())] = own;
   }
   const waitUntilDone = async (feature: string, id: string, given?: WaitOptions) =>
@@ -114,7 +114,7 @@ export function pathExamples(id: string): Readonly<Record<string, string>> {
   );
 }
 
-/** The path takes its parameters; the rest becomes the body, or the query if the operation has no body. */
+/** The input without the path parameters becomes the body, or the query if the operation has no body. */
 function requestOf(id: string, input: Readonly<Record<string, unknown>> = {}): Request {
   const [method = "", template, takesBody] = templateOf(id).split(" ");
   if (template === undefined) throw new TypeError(`no operation is called ${id}`);

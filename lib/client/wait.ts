@@ -4,7 +4,7 @@ import { ClientProblem } from "./problem.ts";
 import type { CallOptions, Request, Sender } from "./send.ts";
 
 export interface WaitOptions extends CallOptions {
-  /** In milliseconds of this machine's time. Without it the wait lasts as long as the service's clock runs. */
+  /** In milliseconds of this machine's time. By default the wait lasts as long as the service's clock runs. */
   readonly timeout?: number | undefined;
 }
 

@@ -28,8 +28,8 @@ export interface DeploymentWork {
   /** The folder of the repository that is built, such as `apps/web`; null for all of it. */
   readonly root: string | null;
   /**
-   * The URL at which people reach the environment, with the first of its domains, if it has one; null while nothing
-   * listens for apps.
+   * The URL at which people reach the environment, with its first domain if it has one; null while nothing listens for
+   * apps.
    */
   readonly url: string | null;
   /** Known in advance only for a rollback, which rebuilds an earlier version. */
@@ -162,10 +162,7 @@ export interface Kept {
   warn(message: string): void;
 }
 
-/**
- * The part of a driver that keeps releases running. The database rows decide what runs; the runtime has no state of its
- * own.
- */
+/** The part of a driver that keeps releases running. The database rows decide what runs; a runtime stores no state. */
 export interface Runtime {
   readonly name: string;
   /** Undefined if it can run such a source; otherwise the violated rule, reported for `source.type`. */
@@ -176,7 +173,7 @@ export interface Runtime {
   protections?(): readonly Protection[];
   /** Called once, before all other methods. Removes everything of an earlier process except `kept`. */
   begin(kept: Kept): Promise<void>;
-  /** Stops the work for a deployment and removes its results: it was cancelled, it failed, or its project is gone. */
+  /** Stops the work for a deployment and removes its results: it failed or was cancelled, or its project was deleted. */
   abandon(deployment_id: string): Promise<void>;
   /** Returns and releases the instance that a rollout started; undefined if there is none. */
   take(deployment_id: string): Instance | undefined;

@@ -26,7 +26,7 @@ export interface ReportedFile {
   readonly url?: string | null | undefined;
 }
 
-/** The cost that a backend reports, as a number or a text. A form that cannot be read does not hide the file. */
+/** The cost that a backend reports, as a number or a text. A malformed cost counts as none, and keeps the file. */
 export const usage = v.fallback(
   v.nullish(
     v.object({
@@ -39,7 +39,7 @@ export const usage = v.fallback(
   null,
 );
 
-/** A failed generation costs nothing here, so its message names what the backend reported. */
+/** A failed generation costs nothing here, so its message names the cost that the backend reported. */
 export const withCost = (failure: Progress, cost_usd: number | null | undefined): Progress =>
   failure.state === "failed" && cost_usd
     ? { ...failure, message: `${failure.message}; the backend reported a cost of ${cost_usd} USD` }
@@ -95,7 +95,7 @@ const isMoved = (status: number | null) => status !== null && [301, 302, 303, 30
 
 const wanted = { image: "picture", video: "film" } as const;
 
-/** Accepts a file if its bytes are complete and of the kind. What a backend calls it is often wrong. */
+/** Accepts a file whose bytes are complete and of the kind. The type that a backend reports is often wrong. */
 export function checkFile(bytes: Uint8Array, kind: GenerationWork["kind"]): Progress {
   if (!mediaTypeOf(bytes).startsWith(`${kind}/`))
     return failed("backend_failed", `the backend's file is not a ${wanted[kind]}`);

@@ -50,7 +50,7 @@ export function openaiImages(options: OpenaiOptions, outbound: BackendNetwork): 
     },
     read: readImages,
     nothing: "the backend's response has neither b64_json nor url",
-    // Never asked: there are no jobs.
+    // Never called: there are no jobs.
     jobPath: (id: string) => `/images/${id}`,
   };
   return polledJobs(protocol, options, outbound);

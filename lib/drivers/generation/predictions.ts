@@ -14,7 +14,7 @@ const prediction = v.object({
   metrics: v.nullish(v.object({ predict_time: v.nullish(v.number()) })),
 });
 
-/** The first file of an output: a URL, or the first in a list or an object. Other texts of an object are no files. */
+/** The first file of an output: a URL, or the first in a list or an object. Other texts of an object are not files. */
 function fileOf(output: unknown): string | undefined {
   if (typeof output === "string") return output;
   if (Array.isArray(output)) return fileOf(output[0]);

@@ -32,9 +32,8 @@ interface Painting {
  * file is awaited at the end of the generation's duration. The generation's scenario decides the outcome, otherwise
  * `script`.
  *
- * A job that runs while its process is killed counts a crash. So the job of a painting that waits for a thread does not
- * block: it polls again soon. The exception is `awaitsTurn`, for a manual clock: no time passes there, so the next poll
- * would never come.
+ * The job of a painting that waits for a thread ends, and polls again soon: a job that runs while its process is killed
+ * counts a crash. With `awaitsTurn`, for a manual clock, the job waits: no time would pass until the next poll.
  */
 export function simulatedGenerations(
   script: (work: GenerationWork) => SimulatedGeneration | undefined = () => undefined,

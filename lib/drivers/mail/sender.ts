@@ -10,7 +10,7 @@ const isAddress = (text: string) => /^[^\s\p{C}<>",;:@]+@(?:[^\s\p{C}<>",;:@]+|\
 
 /** Parses a sender such as `"Acme, Inc." <svc@example.com>`; undefined if it is not exactly one. */
 export function parseSender(text: string): Sender | undefined {
-  // A name without quotation marks stays as it is written: the parser would drop its parentheses as a comment.
+  // Quotes a name without quotation marks: otherwise the parser would drop its parentheses as a comment.
   const [, plain = "", path] = /^([^"<>\\]+)(<[^<>]*>)$/.exec(text.trim()) ?? [];
   const quoted = path === undefined ? text : `"${plain.trim()}" ${path}`;
   const [sender, ...more] = /\p{C}/u.test(text) ? [] : addressparser(quoted);

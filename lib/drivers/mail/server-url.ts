@@ -21,7 +21,7 @@ const decoded = (text: string): string | undefined => {
 };
 
 export function parseMailServer(text: string): MailServer | undefined {
-  // `URL` silently removes line breaks and tabs.
+  // Checked before `URL`, which silently removes line breaks and tabs.
   const url = /^smtps?:\/\/[^\s\\]+$/.test(text) ? parseUrl(text) : undefined;
   if (!url || url.hostname === "" || url.search !== "" || url.hash !== "" || !/^\/?$/.test(url.pathname))
     return undefined;

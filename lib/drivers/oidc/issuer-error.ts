@@ -82,6 +82,6 @@ export function shortWords(text: string): string {
   return text.length > maxCharacters ? `${start}…` : start;
 }
 
-/** An error code of the protocol. It came through the browser, so any other text is not repeated. */
+/** An error code of the protocol. It came through the browser, so no other text is repeated. */
 const wordOf = (error: unknown) =>
   typeof error === "string" && /^[a-z_]{1,64}$/.test(error) ? error : "for no known reason";

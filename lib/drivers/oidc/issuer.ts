@@ -62,7 +62,7 @@ function personIn({ email, email_verified, name: called }: Readonly<Record<strin
 export function createIssuer({ issuer, clientId, clientSecret, name }: IssuerOptions, outbound: Outbound) {
   const server = new URL(issuer);
   let cached: { readonly configuration: Promise<Configuration>; readonly since: number } | undefined;
-  /** Set after the usual method of client authentication was refused; selects the alternative. */
+  /** Whether to use the other method of client authentication, because the issuer refused the usual one. */
   let other = false;
 
   /** Sends requests through the address guard. The operator's issuer may have any address. */

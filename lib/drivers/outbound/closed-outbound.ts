@@ -29,7 +29,7 @@ export const closedOutbound: Outbound = {
   async close() {},
 };
 
-/** The same, but `near` gets what a tester forwards to a receiver on this machine. */
+/** Like `closedOutbound`, but `near` sends what a tester forwards to a receiver on this machine. */
 export const closedBut = (near: Pick<Outbound, "send" | "close">): Outbound => ({
   ...closedOutbound,
   send: (request) => (request.isForwarded ? near : closedOutbound).send(request),

@@ -6,7 +6,7 @@ import { descriptorShares } from "../../kernel/node/descriptors.ts";
 import { milliseconds } from "../../kernel/text/duration.ts";
 
 const maxIdlePerOrigin = 32;
-/** Lower if the process has a low descriptor limit. */
+/** The limit of idle connections. It is lower if the process may open few descriptors. */
 const maxIdle = Math.min(256, Math.ceil(descriptorShares().requests / 4));
 const idleTimeout_ms = milliseconds("15s");
 

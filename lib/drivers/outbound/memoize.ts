@@ -1,4 +1,4 @@
-/** Caches the last results of a pure function: deliveries parse the same URLs and addresses (19 µs each). */
+/** Caches results of a pure function, because deliveries parse the same URLs and addresses (19 µs each). */
 export function memoize<V>(work: (text: string) => V, capacity = 1000): (text: string) => V {
   const results = new Map<string, { readonly value: V }>();
   return (text) => {

@@ -27,7 +27,7 @@ export interface OutboundRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** The URL is a receiver on this machine: loopback or a trusted network only, and plain http is allowed. */
+  /** The receiver must be on this machine or in a trusted network. Its URL may be plain http. */
   readonly isForwarded?: boolean;
   /** Cancels the request; its reason becomes the error. */
   readonly signal?: AbortSignal | undefined;
@@ -123,7 +123,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     }
   };
 
-  /** Without a network, lookups may take a minute. */
+  /** For confined deliveries. Limited, because lookups on a machine without a network may take a minute. */
   const resolveOrNone = noneAfter(limit_ms / 4);
 
   const addressesOf = async ({ address, host }: Target, signal: AbortSignal, lookUp = resolve) =>

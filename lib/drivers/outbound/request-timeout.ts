@@ -8,7 +8,7 @@ export const requestTimeout_ms = milliseconds("10s");
 
 export const timeoutError = (ms: number) => `timeout after ${ms % 1000 === 0 ? `${ms / 1000} s` : `${ms} ms`}`;
 
-/** A timer beyond a minute too. After a pause of the process, a response that has arrived is read first. */
+/** A timer that may exceed a minute. After a pause of the process, a response that has arrived is read first. */
 function longTimer(wait: number, run: () => void): () => void {
   let cancel = systemTimer(wait, () => {
     if (wait <= 60_000) void yieldToEventLoop().then(run);

@@ -25,7 +25,7 @@ export function createHostResolver(resolve: ResolveHost = systemLookup) {
     inFlight.set(host, lookedUp);
     return lookedUp;
   };
-  /** The system decides the order of its addresses. A busy machine may answer late. */
+  /** Asks the system, which decides the order of the addresses. On a busy machine it may answer late. */
   const localhost = noneWithout(shared, 1_000);
   const withLocalhost =
     (lookUp: ResolveHost): ResolveHost =>

@@ -42,7 +42,7 @@ const maxUrl = 2048;
 
 /** The rule that a plain http URL breaks. */
 export const mustBeHttps = "must begin with https://";
-/** The rule that it breaks if the operator trusts networks. */
+/** The rule that a plain http URL breaks if the operator trusts networks. */
 export const mustBeTrusted = ({ names }: Networks) =>
   `must lead to a network of the option trustNetwork (${names.join(", ")}), or be an https:// URL`;
 

@@ -12,7 +12,7 @@ export const mix = (one: Colour, other: Colour, part: number): Colour => [
   one[1] + (other[1] - one[1]) * part,
   one[2] + (other[2] - one[2]) * part,
 ];
-/** One colour `by` as much, and `part` of another: light adds up. */
+/** `by` times one colour plus `part` times another: light adds up. */
 export const sum = (one: Colour, by: number, other: Colour, part: number): Colour => [
   one[0] * by + other[0] * part,
   one[1] * by + other[1] * part,

@@ -10,7 +10,7 @@ const [free, compressing, stopping] = [0, 1, 2];
 
 export const createStopGuard = (): StopGuard => new Int32Array(new SharedArrayBuffer(4));
 
-/** Lets the thread compress no more. Returns false while it compresses: it must not be terminated yet. */
+/** Stops the thread before its next compression. Returns false while it compresses: then it must not be terminated. */
 export const holdForStop = (guard: StopGuard): boolean =>
   Atomics.compareExchange(guard, 0, free, stopping) !== compressing;
 

@@ -12,7 +12,7 @@ export interface Layout {
   /** The distance from the upper edge, as a fraction of the picture's height. */
   readonly horizon: number;
   readonly behind: readonly Layer[];
-  /** The upper edge of the water, as a fraction of the height; undefined without water. `front` is before it. */
+  /** The upper edge of the water, as a fraction of the height; undefined without water. `front` lies before it. */
   readonly shore?: number;
   readonly front: readonly Layer[];
 }

@@ -1,7 +1,7 @@
 import type { Canvas, Frame } from "./canvas.ts";
 
 const steps = 4096;
-/** The tone response of film: darker shadows, compressed highlights. By the square root of light, up to 4. */
+/** The tone response of film: darker shadows, compressed highlights. A table by the square root of light up to 4. */
 const toneCurve = Float32Array.from({ length: steps + 1 }, (_, step) => {
   const light = ((step / steps) * 2) ** 2 * 1.12;
   const exposed = light / (1 + light ** 3.2) ** (1 / 3.2);

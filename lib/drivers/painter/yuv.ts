@@ -13,7 +13,7 @@ const lumaOf = (red: number, green: number, blue: number) =>
 const blueOf = (red: number, green: number, blue: number) => 128 + (-37.797 * red - 74.203 * green + 112 * blue) / 255;
 const redOf = (red: number, green: number, blue: number) => 128 + (112 * red - 93.786 * green - 18.214 * blue) / 255;
 
-/** Converts a frame with even sides to YUV. A chroma value is that of the first of four pixels: content is soft. */
+/** Converts a frame with even sides to YUV. A chroma value is that of the first of four pixels: the content is soft. */
 export function yuvOf({ data, width, height }: Frame): YuvFrame {
   const yuv = new Uint8Array(width * height * 1.5);
   let chroma = width * height;

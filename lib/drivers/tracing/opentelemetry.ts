@@ -53,7 +53,7 @@ const known = (attributes: Attributes) =>
 function createTracer(api: Api): Tracer {
   const { trace, context, ROOT_CONTEXT, SpanKind, SpanStatusCode } = api;
   const tracer = trace.getTracer("svc-server", version());
-  // If the program has registered a context manager, that one also knows the program's own spans.
+  // For programs without a context manager. A context manager also knows the program's own spans.
   const own = new AsyncLocalStorage<Context>();
   const causes = new Map<string, string>();
   const clock = createClock("real");
