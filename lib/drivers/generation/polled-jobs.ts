@@ -35,9 +35,9 @@ export interface JobProtocol {
   jobPath(id: string): string;
   /** Undefined if the backend cannot cancel. Its jobs then run to their end. */
   cancelPath?(id: string): string;
-  /** The failure if a response has no file, or an unknown form. */
+  /** The message of the failure if a response has no file, or an unknown form. */
   readonly nothing?: string;
-  /** The response statuses that mean: not accepted, no capacity. */
+  /** The statuses with which the backend refuses work because it has no capacity. */
   readonly busyStatuses?: readonly number[];
 }
 

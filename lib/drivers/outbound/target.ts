@@ -14,7 +14,7 @@ export interface Target extends HostPort {
   readonly secure: boolean;
   /** The address if the host is one; undefined for a name, which needs a lookup. */
   readonly address: string | undefined;
-  /** Includes the query. */
+  /** With the query. */
   readonly path: string;
   /** The value of the Host header. */
   readonly authority: string;

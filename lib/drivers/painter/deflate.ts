@@ -20,7 +20,6 @@ export function useStopGuard(guard: StopGuard): void {
   own = guard;
 }
 
-/** Compresses data in zlib format. */
 export function deflate(data: Uint8Array, level: number): Uint8Array {
   // Sleeps until the thread is terminated.
   if (Atomics.compareExchange(own, 0, free, compressing) === stopping) Atomics.wait(own, 0, stopping);

@@ -41,7 +41,7 @@ function keyFrameList(file: Buffer): Buffer {
   return box;
 }
 
-/** Appends a box to the end of another box. That box and its parents grow. */
+/** Appends `box` to the box at `path`, which grows, as do its parents. */
 function withBox(file: Buffer, path: readonly string[], box: Buffer): Buffer {
   const { end } = boxAt(file, path);
   const bytes = Buffer.concat([file.subarray(0, end), box, file.subarray(end)]);

@@ -96,7 +96,7 @@ export function createCommitStatuses(ports: Ports) {
     /** Called at each new state, and when the commit is known. Undefined without a code host to report to. */
     changed: codeHost && changed,
 
-    /** The job `deployments.tell`: one try. */
+    /** The job `deployments.tell`: one try to report a status. */
     async tell({ state: failed, tries: before = 0, ...key }: Key & Tried): Promise<Outcome> {
       const now = await read(key);
       if (!codeHost || !now) return discard(codeHost ? "the deployment was removed" : "there is no code host");

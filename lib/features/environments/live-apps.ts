@@ -115,7 +115,7 @@ export interface LiveApps {
   begin(): Promise<void>;
   /** Call when the apps' port is open and before any job runs: from now on, other servers may count on this one. */
   open(): Promise<void>;
-  /** Restarts the live releases in the background, unless they stay stopped. */
+  /** Restarts the live releases in the background, unless the service keeps them stopped. */
   resume(): Promise<void>;
   /** Stops builds at once, and apps after they have answered their requests. The next start restarts the apps. */
   close(drained: Promise<unknown>): Promise<void>;

@@ -15,7 +15,7 @@ export interface ServiceEvent {
   readonly data: object;
 }
 
-/** A committed change. It says that rows changed; listeners read the rows if they need more. */
+/** A committed change of rows. Listeners read the rows if they need more. */
 export type Change =
   | ({ readonly kind: "event" } & ServiceEvent)
   /** A deployment or a generation entered a state, including its first. */

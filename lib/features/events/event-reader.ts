@@ -82,7 +82,7 @@ export function createEventReader(ports: {
   return {
     read,
     readAll,
-    /** Takes an event that was committed here, directly after the event `before`; reads those in between. */
+    /** Publishes an event that was committed here after `before`. If `before` is not published yet, reads the rows. */
     committed(
       { organization_id, id }: Pick<Row<"events">, "organization_id" | "id">,
       before: string,

@@ -43,7 +43,7 @@ export function createWaiting({ feed, clock, log }: { feed: ChangeFeed; clock: C
     return { turns: its.turns, release };
   };
 
-  /** Subscribes to the states and log of a deployment or generation, and to deletions of projects; for `seconds`. */
+  /** Subscribes for `seconds` to the states and log of a deployment or generation, and to deletions of projects. */
   const changes = ({ organization_id, id }: Work, signal: AbortSignal, seconds?: number): ChangeSubscription => {
     let isChanged = false;
     let isOver = signal.aborted;

@@ -95,7 +95,7 @@ export function createExecution(ports: Ports) {
     await startReady(tx, row);
   };
 
-  /** Answers whose files wait for free disk space. */
+  /** The drivers' answers whose files wait for free disk space. */
   const waitForRoom = new Map<string, Answer>();
 
   /** Asks the driver, unless a file was received but not recorded: that file must not be paid for twice. */
@@ -114,7 +114,7 @@ export function createExecution(ports: Ports) {
     return checkAnswer(await driver.submit(work));
   };
 
-  /** Cancels the drivers that work in this process, by generation. */
+  /** How to cancel the driver of each generation that this process works on. */
   const working = new Map<string, () => Promise<void>>();
   feed.onWake("cancelled", (id) => {
     working

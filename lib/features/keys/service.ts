@@ -29,7 +29,7 @@ export interface NewKey {
 }
 
 interface Ports extends Pick<Core, "store" | "feed" | "clock" | "ids" | "random"> {
-  /** Option `rateLimit`, for keys without a limit of their own. */
+  /** Option `rateLimit`: the limit of keys that set none. */
   readonly rateLimit: number;
   /** Ends everything else that was created with the revoked keys. */
   readonly onEnded: (tx: Tx, organization_id: string, key_ids: ReadonlySet<string>) => Promise<void>;

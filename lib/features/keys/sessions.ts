@@ -54,7 +54,7 @@ export function createSessions({ store, feed, clock, random, keys }: Ports) {
       const owner = (await keys.identify(key))?.caller;
       if (!owner) return undefined;
       return store.transaction({ organization_id: owner.organization_id }, async (tx) => {
-        // The key may have been revoked since.
+        // Read again, because the key may have been revoked.
         const identity = await keys.identify(key, tx);
         if (!identity) return undefined;
         const { organization_id, user_id, key_id: api_key_id } = identity.caller;

@@ -69,7 +69,7 @@ const retention_ms = milliseconds("7d");
 /** The waits after the first, second, … failed attempt. After the last wait there is one more attempt. */
 const waits_ms = ["1m", "5m", "30m", "2h", "6h"].map((wait) => milliseconds(wait));
 
-/** Concurrent attempts of an organization. A silent mail server holds each for 30 s, in the job loop that all share. */
+/** The limit of attempts at a time per organization. A silent mail server holds each for 30 s in the job loop. */
 const maxAtOnce = 8;
 /** The time between the turns of mails beyond that limit. */
 const turn_ms = 50;
