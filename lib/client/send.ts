@@ -161,12 +161,12 @@ export function createSender(options: ClientOptions): Sender {
 /** A hint on how to fix the connection. Node reports why it failed; browsers do not. */
 function hintOf(base: string, error: unknown): string {
   const reason = error instanceof Error && error.cause instanceof Error ? error.cause : new Error();
-  const known = "code" in reason ? String(reason.code) : "";
+  const reasonCode = "code" in reason ? String(reason.code) : "";
   const { hostname, port } = new URL(base);
   if (reason.message === "bad port") return `fetch refuses the port ${port}, as browsers do: the server needs another`;
-  if (known === "ENOTFOUND" || known === "EAI_AGAIN")
+  if (reasonCode === "ENOTFOUND" || reasonCode === "EAI_AGAIN")
     return `the name ${hostname} was not found: check the address, and the network`;
-  const code = base.startsWith("https:") ? known : "";
+  const code = base.startsWith("https:") ? reasonCode : "";
   if (/WRONG_VERSION_NUMBER|EPROTO|PACKET_LENGTH/.test(code))
     return `it does not speak TLS: try ${base.replace("https:", "http:")}`;
   if (/CERT|SIGNATURE|TLS|SSL/.test(code)) return `its certificate is refused: ${reason.message}`;

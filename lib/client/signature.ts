@@ -22,6 +22,6 @@ export async function verifySignatureAsync(
   if (hex === undefined || secret.length === 0) return false;
   const algorithm = { name: "HMAC", hash: "SHA-256" };
   const key = await crypto.subtle.importKey("raw", new TextEncoder().encode(secret), algorithm, false, ["verify"]);
-  const given = Uint8Array.from(hex.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16));
-  return crypto.subtle.verify("HMAC", key, given, typeof raw === "string" ? new TextEncoder().encode(raw) : raw);
+  const signature = Uint8Array.from(hex.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16));
+  return crypto.subtle.verify("HMAC", key, signature, typeof raw === "string" ? new TextEncoder().encode(raw) : raw);
 }

@@ -65,10 +65,10 @@ export function clientOver(sender: Sender): Client {
       verb,
       (input: object, given: CallOptions) => call(`${feature}.${verb}`, { ...input }, given),
     ]);
-    const own = Object.fromEntries(methods);
-    features[feature] = own;
+    const callsOfFeature = Object.fromEntries(methods);
+    features[feature] = callsOfFeature;
     // `client.auditLog` is the same as `client["audit-log"]`.
-    features[feature.replaceAll(/-(.)/g, (_, next: string) => next.toUpperCase())] = own;
+    features[feature.replaceAll(/-(.)/g, (_, next: string) => next.toUpperCase())] = callsOfFeature;
   }
   const waitUntilDone = async (feature: string, id: string, given?: WaitOptions) =>
     waitFor(sender, (wait) => requestOf(`${workOf(feature)}.get`, { id, wait }), given);

@@ -95,7 +95,7 @@ export function createIssuer({ issuer, clientId, clientSecret, name }: IssuerOpt
       const usual = supported.includes("client_secret_basic") ? 0 : 1;
       return ways[other ? 1 - usual : usual]?.(as, ...more);
     };
-    const found = await client.discovery(
+    const discovered = await client.discovery(
       server,
       clientId,
       { [client.clockTolerance]: clockTolerance_s },
@@ -110,8 +110,8 @@ export function createIssuer({ issuer, clientId, clientSecret, name }: IssuerOpt
       },
     );
     // With a multi-tenant address, such as Entra's `common`, a stranger's tenant could vouch for any email address.
-    const { issuer: named } = found.serverMetadata();
-    if (parseUrl(named)?.href === server.href) return found;
+    const { issuer: named } = discovered.serverMetadata();
+    if (parseUrl(named)?.href === server.href) return discovered;
     const itself = shortWords(named);
     throw new IssuerError(502, `The option dashboard.oidc.issuer is ${issuer}, but the issuer calls itself ${itself}.`);
   };

@@ -13,12 +13,12 @@ const idleTimeout_ms = milliseconds("15s");
 /** A keep-alive pool, keyed by address, port and name. It keeps the newest `maxIdle` idle connections. */
 function createKeepAliveAgent(options: AgentOptions): Agent {
   const idle = new Set<Duplex>();
-  const known = new WeakSet<Duplex>();
+  const watched = new WeakSet<Duplex>();
   const { Agent } = https();
   return new (class extends Agent {
     override keepSocketAlive(socket: Duplex): unknown {
-      if (!known.has(socket)) socket.once("close", () => idle.delete(socket));
-      known.add(socket);
+      if (!watched.has(socket)) socket.once("close", () => idle.delete(socket));
+      watched.add(socket);
       idle.add(socket);
       const [oldest] = idle;
       if (idle.size > maxIdle) oldest?.destroy();

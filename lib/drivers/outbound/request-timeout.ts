@@ -24,8 +24,8 @@ export function createRequestsInFlight() {
 
   /** One listener per signal: Node warns from eleven on, and one signal serves many requests. */
   const followersOf = (signal: AbortSignal): Set<AbortController> => {
-    const known = bySignal.get(signal);
-    if (known) return known;
+    const present = bySignal.get(signal);
+    if (present) return present;
     const followers = new Set<AbortController>();
     signal.addEventListener("abort", () => {
       for (const one of followers) one.abort(signal.reason);

@@ -15,17 +15,17 @@ export const holdForStop = (guard: StopGuard): boolean =>
   Atomics.compareExchange(guard, 0, free, stopping) !== compressing;
 
 /** The guard of this thread, which paints one order at a time. */
-let own = createStopGuard();
+let ownGuard = createStopGuard();
 export function useStopGuard(guard: StopGuard): void {
-  own = guard;
+  ownGuard = guard;
 }
 
 export function deflate(data: Uint8Array, level: number): Uint8Array {
   // Sleeps until the thread is terminated.
-  if (Atomics.compareExchange(own, 0, free, compressing) === stopping) Atomics.wait(own, 0, stopping);
+  if (Atomics.compareExchange(ownGuard, 0, free, compressing) === stopping) Atomics.wait(ownGuard, 0, stopping);
   try {
     return zlib().deflateSync(data, { level });
   } finally {
-    Atomics.store(own, 0, free);
+    Atomics.store(ownGuard, 0, free);
   }
 }

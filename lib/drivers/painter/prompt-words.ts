@@ -118,13 +118,13 @@ const isColour = (word: string) => hintsOfWord.get(word)?.colours !== undefined 
 /** The hints from all whole words of a prompt. A later word wins, except that the first subject stays. */
 export function hintsOf(prompt: string): PromptHints {
   const words = wordsOf(prompt);
-  const found = words.flatMap((word) => hintsOfWord.get(word) ?? []);
+  const allHints = words.flatMap((word) => hintsOfWord.get(word) ?? []);
   const all = <Name extends "colours" | "shapes">(name: Name) => {
-    const values = [...new Set(found.flatMap((hints) => hints[name] ?? []))];
+    const values = [...new Set(allHints.flatMap((hints) => hints[name] ?? []))];
     return values.length > 0 ? { [name]: values } : {};
   };
-  const land = found.find((hints) => hints.land)?.land;
-  const hints: PromptHints = Object.assign({}, ...found, land ? { land } : {}, all("colours"), all("shapes"));
+  const land = allHints.find((hints) => hints.land)?.land;
+  const hints: PromptHints = Object.assign({}, ...allHints, land ? { land } : {}, all("colours"), all("shapes"));
   return hints.snow && words.some((word) => falls.has(word)) ? { ...hints, falling: "snow" } : hints;
 }
 

@@ -32,10 +32,10 @@ export function spaceOf(
   { colours, rings = false }: PromptHints,
 ): (canvas: Canvas, time: number) => void {
   const field = new NoiseField(random, 512, 3, 7);
-  const own = pick(random, clouds);
+  const cloud = pick(random, clouds);
   const [first, last] = [colours?.[0], colours?.at(-1)].map((colour) => colour && hex(colour));
   const lean = (own: Colour, colour: Colour | "" | undefined) => (colour ? mix(own, colour, 0.4) : own);
-  const [deep, middle, bright]: Three = [lean(own[0], first), lean(own[1], first), lean(own[2], last)];
+  const [deep, middle, bright]: Three = [lean(cloud[0], first), lean(cloud[1], first), lean(cloud[2], last)];
   const stars = starsOf(random, 1500);
   const sun: Colour = [-0.62 * (random() < 0.5 ? -1 : 1), between(random, -0.6, 0.1), 0.55];
   const planet = planetOf(random, field, sun, rings);

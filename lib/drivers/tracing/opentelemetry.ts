@@ -47,14 +47,14 @@ function traceparentOf(span: ApiSpan): string {
   return `00-${traceId}-${spanId}-${(traceFlags & 1).toString().padStart(2, "0")}`;
 }
 
-const known = (attributes: Attributes) =>
+const defined = (attributes: Attributes) =>
   Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined));
 
 function createTracer(api: Api): Tracer {
   const { trace, context, ROOT_CONTEXT, SpanKind, SpanStatusCode } = api;
   const tracer = trace.getTracer("svc-server", version());
   // For programs without a context manager. A context manager also knows the program's own spans.
-  const own = new AsyncLocalStorage<Context>();
+  const contexts = new AsyncLocalStorage<Context>();
   const causes = new Map<string, string>();
   const clock = createClock("real");
   const kinds = {
@@ -67,14 +67,14 @@ function createTracer(api: Api): Tracer {
 
   const active = (): Context => {
     const given = context.active();
-    return trace.getSpanContext(given) ? given : (own.getStore() ?? given);
+    return trace.getSpanContext(given) ? given : (contexts.getStore() ?? given);
   };
-  const inContext = <T>(of: Context, work: () => T): T => own.run(of, () => context.with(of, work));
+  const inContext = <T>(of: Context, work: () => T): T => contexts.run(of, () => context.with(of, work));
   const spanOf = (span: ApiSpan, of: Context): Span => ({
     get traceparent() {
       return traceparentOf(span);
     },
-    set: (attributes) => void span.setAttributes(known(attributes)),
+    set: (attributes) => void span.setAttributes(defined(attributes)),
     fail(type) {
       span.setAttribute("error.type", type);
       span.setStatus({ code: SpanStatusCode.ERROR });
@@ -93,7 +93,7 @@ function createTracer(api: Api): Tracer {
       const isBelow = trace.getSpanContext(here) !== undefined && cause?.wins !== true;
       const base = cause?.wins ? ROOT_CONTEXT : here;
       const parent = (isBelow ? undefined : parentOf(api, base, cause?.traceparent)) ?? base;
-      const span = tracer.startSpan(name, { kind: kinds[kind], attributes: known(attributes) }, parent);
+      const span = tracer.startSpan(name, { kind: kinds[kind], attributes: defined(attributes) }, parent);
       const of = trace.setSpan(parent, span);
       const handle = spanOf(span, of);
       try {
@@ -109,7 +109,7 @@ function createTracer(api: Api): Tracer {
     past(name, attributes, lasted_ms, failure) {
       const end = clock.now();
       const startTime = end - Math.min(Math.max(lasted_ms, 0), maxSpan_ms);
-      const span = tracer.startSpan(name, { startTime, attributes: known(attributes) }, active());
+      const span = tracer.startSpan(name, { startTime, attributes: defined(attributes) }, active());
       if (failure !== undefined) spanOf(span, active()).fail(failure);
       span.end(end);
     },

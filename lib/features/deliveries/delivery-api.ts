@@ -43,10 +43,10 @@ export function createDeliveryApi({ store, clock, ids, queue, endpoints, outbox,
   /** Consecutive deliveries of an endpoint with their attempts. One query reads the attempts of all. */
   const views = async (endpoint: Endpoint, rows: readonly Delivery[], tx?: Tx) => {
     const [newest, oldest] = [rows[0], rows.at(-1)];
-    const found =
+    const attemptRows =
       newest && oldest ? await deliveries(tx).attempts({ ...newest, newest: newest.id, oldest: oldest.id }) : [];
     const attempts = new Map(rows.map(({ id }) => [id, [] as Attempt[]]));
-    for (const attempt of found) attempts.get(attempt.delivery_id)?.push(attempt);
+    for (const attempt of attemptRows) attempts.get(attempt.delivery_id)?.push(attempt);
     const attemptsOf = (id: string) => (attempts.get(id) ?? []).sort((one, other) => one.number - other.number);
     return rows.map((row) => ({ ...withStatus(row, endpoint), attempts: attemptsOf(row.id) }));
   };

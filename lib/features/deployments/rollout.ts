@@ -210,14 +210,14 @@ export function createRollout(ports: Ports) {
       const row = await deployments().byId({ id: deployment_id });
       if (!row) return discard("the deployment was removed");
       if (row.status !== "building" && row.status !== "deploying") return discard(`the deployment is ${row.status}`);
-      const own = apps.runtimeId;
+      const ownRuntime = apps.runtimeId;
       // The job has no runtime yet, or its runtime does not come back.
-      if (own !== undefined && runtime_id !== own)
-        return done(async (tx) => scheduleAdvance(tx, row, (await apps.assign(tx, row)) ?? own), row);
+      if (ownRuntime !== undefined && runtime_id !== ownRuntime)
+        return done(async (tx) => scheduleAdvance(tx, row, (await apps.assign(tx, row)) ?? ownRuntime), row);
       if (await apps.isGone(row)) return done((tx) => finish(tx, row, { state: "failed", message: "", logs: [] }), row);
       // For a stepped deployment no time passes: each call ends its state.
       const elapsed_ms = isStepped(row) ? Number.MAX_SAFE_INTEGER : clock.now() - Date.parse(row.step_at);
-      return askDriver(row, elapsed_ms, handle, own === undefined ? {} : { runtime_id: own });
+      return askDriver(row, elapsed_ms, handle, ownRuntime === undefined ? {} : { runtime_id: ownRuntime });
     },
 
     /** Fails a deployment whose job has no retries left: otherwise it would never end. */

@@ -149,9 +149,9 @@ export function deploymentsService(ports: Ports) {
       // Simulated deployments have no URLs.
       if (exists && list.texts && apps.runtimeName() === undefined)
         return paginate(page, "deployments", filters, list.texts);
-      const found = await paginate(page, "deployments", filters, exists ? list : emptyList);
-      const urlOf = apps.urlsOf ? await apps.urlsOf(found.data) : apps.urlOf;
-      return mapPage(found, (row) => withUrl(row, urlOf(row)));
+      const pageOfRows = await paginate(page, "deployments", filters, exists ? list : emptyList);
+      const urlOf = apps.urlsOf ? await apps.urlsOf(pageOfRows.data) : apps.urlOf;
+      return mapPage(pageOfRows, (row) => withUrl(row, urlOf(row)));
     },
 
     /**

@@ -30,13 +30,13 @@ function named<T extends v.GenericSchema>(variable: T) {
   return v.pipe(object, unreserved, documentedAs(all), all);
 }
 
-const given = v.strictObject({
+const newSecret = v.strictObject({
   value: field(value, "The value of the variable."),
   secret: field(v.boolean("must be true or false"), "`true` encrypts the value, and no response shows it."),
 });
 
 /** A plain variable is a text; a secret one is `{"value": "…", "secret": true}`. */
-export const variables = named(v.union([value, given], 'must be text, or {"value", "secret"}'));
+export const variables = named(v.union([value, newSecret], 'must be text, or {"value", "secret"}'));
 
 /** A secret as responses show it. Sent back unchanged, it keeps its value. */
 export const storedSecret = v.strictObject({
@@ -113,7 +113,7 @@ export const otherFields = {
 export const allVariables = field(
   named(
     v.union(
-      [value, given, storedSecret],
+      [value, newSecret, storedSecret],
       'must be text, {"value", "secret"}, or {"secret": true} to keep a stored secret',
     ),
   ),
@@ -124,7 +124,7 @@ export const singleVariables = field(
   named(
     v.nullable(
       v.union(
-        [value, given, storedSecret],
+        [value, newSecret, storedSecret],
         'must be text, {"value", "secret"}, {"secret": true} to keep a stored secret, or null to remove it',
       ),
     ),

@@ -95,7 +95,7 @@ export function environmentsService(ports: Ports) {
     <T extends Patch>(keeping: { readonly keeps: boolean }) =>
     async (caller: Caller, id: string, name: string, { variables, domains, protect, root }: T) => {
       requireName(name);
-      const given = await hashed(protect, (password) => passwords.hashPassword(password, caller.organization_id));
+      const protection = await hashed(protect, (password) => passwords.hashPassword(password, caller.organization_id));
       return store.transaction(caller, async (tx) => {
         const { id: project_id, organization_id } = await projects.get(caller, id, tx);
         const key = { organization_id, project_id, environment: name };
@@ -104,7 +104,7 @@ export function environmentsService(ports: Ports) {
           project_id,
           name,
           variables: serialize({ project_id, name }, variables, before && storedOf(before), keeping),
-          protect: protectColumn(given, before),
+          protect: protectColumn(protection, before),
           root: root === undefined ? (before?.root ?? null) : root,
         };
         await environments(tx).put(row);

@@ -9,13 +9,13 @@ export type Plan = (typeof plans)[number];
 
 export const organizationName = textOf(1, 64, { trim: true });
 
-const own = {
+const summary = {
   id: field(id("org"), "The identifier of the organization."),
   name: field(v.string(), "The name of the organization.", "acme"),
   plan: field(v.picklist(plans), "The plan, which decides what the organization may use."),
 };
 export const organization = field(
-  v.object({ ...own, created_at: field(datetime(), "When the organization was created.") }),
+  v.object({ ...summary, created_at: field(datetime(), "When the organization was created.") }),
   "An organization: every record belongs to one.",
 );
 export const organizationChanges = v.object({
@@ -25,7 +25,7 @@ export const organizationChanges = v.object({
 
 export const me = field(
   v.object({
-    organization: field(v.object(own), "The organization of the caller."),
+    organization: field(v.object(summary), "The organization of the caller."),
     user: field(
       v.object({
         id: field(id("usr"), "The identifier of the user."),
