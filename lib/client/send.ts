@@ -178,7 +178,7 @@ const timedOut = (what: string, ms: number, cause: unknown) =>
 
 const isJson = ({ headers }: Response) => /^application\/([\w.-]+\+)?json\b/i.test(headers.get("content-type") ?? "");
 
-/** Undefined if a failure has no JSON. Rejects if a successful response is incomplete. */
+/** The body of a response; undefined for 204 and a failure without JSON. Rejects if a success is incomplete. */
 async function bodyOf(response: Response): Promise<unknown> {
   if (response.status === 204) return undefined;
   const text = await response.text();

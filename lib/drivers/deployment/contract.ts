@@ -190,7 +190,7 @@ export interface Runtime {
   retireData?(of: { readonly project_id: string; readonly environment: string }): Promise<void>;
   /** Removes a release that no environment can go back to. */
   discard(release: string): Promise<void>;
-  /** Removes all files of a deleted project, or of one of its environments, including app data. */
+  /** Removes the caches and app data of a deleted project, or of one of its environments, after its releases. */
   forget(project_id: string, environment?: string): Promise<void>;
   /** Stops all builds at once, and all instances when they are `drained`. The next process continues from the rows. */
   close(drained: Promise<unknown>): Promise<void>;

@@ -3,7 +3,7 @@ export const cell = { width: 6, height: 9 } as const;
 
 /** Capitals, digits and signs, in the order of the sheet. The last glyph replaces all other characters. */
 const characters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,:;!?'\"-+/()&%#@*=<>[]_$\ufffd";
-/** Their glyphs of five by seven dots, fifteen in a row. */
+/** The glyphs of these characters: five by seven dots, fifteen in a row. */
 const sheet = `
 .###. ####. .###. ####. ##### ##### .###. #...# .###. ..### #...# #.... #...# #...# .###.
 #...# #...# #...# #...# #.... #.... #...# #...# ..#.. ...#. #..#. #.... ##.## ##..# #...#

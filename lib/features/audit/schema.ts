@@ -4,7 +4,7 @@ import { ways } from "../../kernel/maker.ts";
 import { datetime, id, paging, textOf } from "../../kernel/validation.ts";
 
 export const refusedSignIn = "sign-in.refused";
-/** The action of a first sign-in that created its user. Every other action is the name of an operation. */
+/** The action of a first sign-in that creates its user. */
 export const createdUser = "users.create";
 
 /** Holds identifiers, but never a secret, a body or a mail address. */

@@ -64,10 +64,10 @@ export async function appendLogs(
   await rows.setLogSize({ id: deployment_id, organization_id, log_entries, log_bytes });
 }
 
-/** The number of entries to read at a time, and so the most in memory for a slow reader. */
+/** How many entries are read at a time, and kept in memory for a slow reader. */
 const batch = 100;
 
-/** Streams the log after this entry; returns the final state (schema/streams.md#following-a-log). */
+/** Streams the log from the entry after `after`; returns the final state (schema/streams.md#following-a-log). */
 export async function* followLogs(
   rows: Rows,
   { organization_id, id }: { organization_id: string; id: string },

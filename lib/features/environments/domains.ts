@@ -90,7 +90,7 @@ export function createDomains(ports: Ports) {
     return queue.addUnique(tx, "apps.verify-domain", check, key, wait_ms);
   };
 
-  /** If another environment got the domain first, the look-ups go on: it may release the domain. */
+  /** Activates a verified domain. While another environment has it, the look-ups go on. */
   const activate = async (tx: Tx, { tries, name, ...key }: Check) => {
     const reason = await obstacle(key, name, tx);
     if (reason !== undefined && tries < maxTries)

@@ -76,7 +76,7 @@ export function keysRepository(query: Queries) {
         .where(equal(p, "id", "organization_id")),
     ),
     remove: query.pipelined((db, p: Key) => db.deleteFrom("api_keys").where(equal(p, "id", "organization_id"))),
-    /** Before a key is removed: the keys that it created get its maker as theirs. */
+    /** Runs before a key is removed: its maker becomes the maker of the keys that it created. */
     leaveToMaker: query.pipelined((db, p: Key) =>
       db
         .updateTable("api_keys")

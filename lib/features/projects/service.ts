@@ -168,7 +168,7 @@ export function projectsService(ports: Ports) {
     clear: async (key: Key): Promise<Outcome> =>
       snoozeUntil(async (tx) => ((await removeBatch(tx, key)) ? undefined : clock.now()), key),
 
-    /** The given project, or else the organization's only one. Undefined if it is archived. */
+    /** The given project, or else the organization's only one; undefined if there is none, or if it is archived. */
     async forPush(tx: Tx, organization_id: string, id: string | undefined) {
       const two = await projects(tx).newestTwo({ organization_id });
       const project =
