@@ -38,7 +38,7 @@ test("Chromium: after a restart", { skip }, async (suite) => {
     const bars = page.locator(".axis .bar");
     assert.equal(await bars.count(), 2);
     for (const bar of await bars.all()) assert.ok(((await bar.locator("rect").boundingBox())?.width ?? 0) > 20);
-    await page.locator(".axis .fold").getByText("3 d", { exact: true }).waitFor();
+    await page.locator(".axis .fold text").getByText("3 d 0 h").waitFor();
     // Now is in view.
     const plot = await page.getByRole("application", { name: "Time axis" }).boundingBox();
     const now = await page.locator(".axis line.now").boundingBox();

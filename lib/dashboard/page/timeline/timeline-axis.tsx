@@ -139,9 +139,6 @@ export function Axis(props: AxisProps) {
   );
 }
 
-/** A duration in its largest unit. */
-const briefly = (ms: number) => lengthOf(ms).split(" ").slice(0, 2).join(" ");
-
 function Plot({ lanes, view, folds, now, at, chosen, due, width }: AxisProps & { width: number }) {
   const x = (time: number) => ((placeOf(folds, time) - view.from) / (view.to - view.from)) * width;
   const height = headHeight + Math.max(1, lanes.length) * rowHeight;
@@ -152,15 +149,21 @@ function Plot({ lanes, view, folds, now, at, chosen, due, width }: AxisProps & {
       <rect class="future" x={clamp(x(now))} y={0} width={Math.max(0, width + 40 - clamp(x(now)))} height={height} />
       {folds
         .filter(({ from, to }) => isSeen(from, to))
-        .map(({ from, to }) => (
-          <g key={from} class="fold">
-            <rect x={clamp(x(from))} y={0} width={clamp(x(to)) - clamp(x(from))} height={height} />
-            <text x={(clamp(x(from)) + clamp(x(to))) / 2} y={height / 2}>
-              {briefly(to - from)}
-            </text>
-            <title>{`Nothing happened for ${lengthOf(to - from)}`}</title>
-          </g>
-        ))}
+        .map(({ from, to }) => {
+          const [left, right] = [clamp(x(from)), clamp(x(to))];
+          const text = lengthOf(to - from);
+          return (
+            <g key={from} class="fold">
+              <title>{`Nothing happened for ${text}`}</title>
+              <rect x={left} y={0} width={right - left} height={height} />
+              {right - left > text.length * 7 && (
+                <text x={(left + right) / 2} y={height / 2}>
+                  {text}
+                </text>
+              )}
+            </g>
+          );
+        })}
       {ticksOf(view.from, view.to, Math.max(2, width / 90), folds).map(({ at: tick, text }) => (
         <g key={tick}>
           <line class="tick" x1={x(tick)} x2={x(tick)} y1={headHeight - 6} y2={height} />

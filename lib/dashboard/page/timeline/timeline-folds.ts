@@ -52,6 +52,8 @@ const steps = [
   ...[1, 2, 7, 14, 30, 90, 365].map((n) => n * day),
 ];
 
+const dayOf = (time: number) => Math.floor(time / day);
+
 interface Tick {
   readonly at: number;
   readonly text: string;
@@ -67,9 +69,9 @@ export function ticksOf(from: number, to: number, most: number, folds: readonly 
   for (let i = 0; i < edges.length; i += 2) {
     const [first, last] = [Math.max(begin, edges[i] ?? 0), Math.min(end, edges[i + 1] ?? 0)];
     for (let at = Math.ceil(first / step) * step; at <= last; at += step) {
-      // Midnight, and the first line after a fold, say which day it is.
+      // Midnight, and the first line after a fold of days, say which day it is.
       const isMidnight = step >= minute && at % day === 0;
-      const isNew = i > 0 && at - first < step && step < day && !isMidnight;
+      const isNew = i > 0 && at - first < step && step < day && !isMidnight && dayOf(edges[i - 1] ?? 0) !== dayOf(at);
       const [date, time] = [[5, 10], isMidnight ? [0, 0] : cut].map(([a, b]) => new Date(at).toISOString().slice(a, b));
       ticks.push({ at, text: isMidnight || isNew ? `${date} ${time}`.trim() : (time ?? "") });
     }
