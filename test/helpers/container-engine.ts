@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { descendantsOf, signalProcess } from "../../lib/kernel/node/process-table.ts";
-import { freeFolder, freeNetwork, subnet } from "./engine-leftovers.ts";
+import { freedAtEnd, subnet } from "./engine-leftovers.ts";
 import { firstOf, until } from "./until.ts";
 
 export const found = (name: string) =>
@@ -167,6 +167,7 @@ async function stopDaemon(
 /** Starts a separate container engine that keeps everything in a temporary folder. */
 export async function containerEngine(t: Scope, kind: Kind = "docker") {
   const folder = mkdtempSync(join(tmpdir(), "svc-server-engine-"));
+  const free = freedAtEnd(folder);
   const socket = join(folder, "docker.sock");
   const daemonOf = daemons[kind](folder, socket);
   const start = () => startDaemon(daemonOf, folder);
@@ -177,23 +178,24 @@ export async function containerEngine(t: Scope, kind: Kind = "docker") {
   t.after(async () => {
     if (before === undefined) delete process.env["DOCKER_HOST"];
     else process.env["DOCKER_HOST"] = before;
-    if (daemon.exitCode === null && daemon.signalCode === null) {
-      // A service that is still open must not start its containers again.
-      const own = `${socket}.own`;
-      renameSync(socket, own);
-      await until(
-        async () => (await listContainers(own)).length === 0,
-        async () => {
-          for (const id of await listContainers(own)) await askEngine(own, `/containers/${id}?force=1`, "DELETE");
-        },
-      );
-      // Otherwise the bridges of networks would remain on this machine, and a later engine could not use their subnet.
-      await askEngine(own, "/networks/prune", "POST");
+    try {
+      if (daemon.exitCode === null && daemon.signalCode === null) {
+        // A service that is still open must not start its containers again.
+        const own = `${socket}.own`;
+        renameSync(socket, own);
+        await until(
+          async () => (await listContainers(own)).length === 0,
+          async () => {
+            for (const id of await listContainers(own)) await askEngine(own, `/containers/${id}?force=1`, "DELETE");
+          },
+        );
+        // Otherwise the bridges of networks would remain on this machine, and a later engine could not use their subnet.
+        await askEngine(own, "/networks/prune", "POST");
+      }
+      await stop();
+    } finally {
+      await free();
     }
-    await stop();
-    freeFolder(folder);
-    freeNetwork();
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   });
   const ask = (path: string, method?: string) => askEngine(socket, path, method);
   return {

@@ -1,9 +1,32 @@
-import { spawnSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { descendantsOf, signalProcess } from "../../lib/kernel/node/process-table.ts";
+import { compiled } from "./bundle.ts";
 
 // Networks of different engines on one machine must not overlap.
 export const subnet = `10.${200 + (process.pid % 50)}.${Math.floor(process.pid / 50) % 250}.0/24`;
+
+/**
+ * Starts a process that frees what an engine leaves, once this process ends: also if it is killed. Returns the function
+ * that frees it now.
+ */
+export function freedAtEnd(folder: string): () => Promise<void> {
+  const program = compiled("test/helpers/engine-leftovers.child.js");
+  // A bench runs from the sources.
+  const words = existsSync(program) ? [program] : ["--import", "tsx", "test/helpers/engine-leftovers.child.ts"];
+  // In a process group of its own, since whoever kills this process kills its group.
+  const child = spawn(process.execPath, [...words, folder, subnet], {
+    detached: true,
+    stdio: ["pipe", "ignore", "inherit"],
+  });
+  const ended = once(child, "exit");
+  return async () => {
+    child.stdin.end();
+    assert.deepEqual(await ended, [0, null], "what the engine left is freed");
+  };
+}
 
 function commandOf(pid: number): string {
   try {
@@ -19,7 +42,7 @@ function commandOf(pid: number): string {
  */
 export function freeFolder(folder: string): void {
   for (const pid of readdirSync("/proc").map(Number)) {
-    if (!(pid > 0 && commandOf(pid).includes(folder))) continue;
+    if (!(pid > 0 && pid !== process.pid && commandOf(pid).includes(folder))) continue;
     for (const one of [...descendantsOf(pid).map((below) => below.pid), pid]) signalProcess(one, "SIGKILL");
   }
   const mounts = readFileSync("/proc/self/mounts", "utf8").split("\n");
@@ -31,7 +54,7 @@ export function freeFolder(folder: string): void {
  * Removes the bridges, and the rules for ports, of containers that their engine did not remove. Such a rule leads the
  * clients of any later program with the same port to a container that is gone, and they wait without an answer.
  */
-export function freeNetwork(): void {
+export function freeNetwork(subnet: string): void {
   const linesOf = (program: string, ...args: string[]) =>
     (spawnSync(program, args, { encoding: "utf8" }).stdout ?? "").split("\n");
   const addresses = ` ${subnet.replace(/0\/24$/, "")}`;
