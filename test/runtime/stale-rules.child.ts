@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { freePort } from "../../lib/platform/runtime/health.ts";
 import { compiled } from "../helpers/bundle.ts";
 
 /* Runs in its own namespaces (`stale-rules.test.ts`). */
@@ -24,6 +25,20 @@ const publish = (port: number, address: string) => {
 };
 
 command("ip link set lo up");
+
+test("an app gets a port that it can be reached at, and can take at once", async (t) => {
+  // The kernel gives two of these to servers.
+  writeFileSync("/proc/sys/net/ipv4/ip_local_port_range", "40000 40003");
+  const led = await freePort();
+  publish(led, "127.0.0.1");
+  t.after(() => command("iptables -t nat -F"));
+  for (let i = 0; i < 20; i++) {
+    const port = await freePort();
+    assert.notEqual(port, led);
+    const hex = port.toString(16).toUpperCase();
+    assert.doesNotMatch(readFileSync("/proc/self/net/tcp", "utf8"), new RegExp(`^ *\\d+: \\w+:${hex} `, "m"));
+  }
+});
 
 test("a test that is killed leaves no engine, bridge, rule or folder", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "svc-server-engine-"));

@@ -1,21 +1,43 @@
-import { createServer, request } from "node:http";
-import type { AddressInfo } from "node:net";
+import { once } from "node:events";
+import { request } from "node:http";
+import { type AddressInfo, connect, createServer, type Server } from "node:net";
 import { maxHeaderBytes, maxInterim } from "../../kernel/answers-of-apps.ts";
 import { systemTimer } from "../../kernel/clock.ts";
 import { monotonicNow } from "../../kernel/node/system.ts";
 import { pause } from "./pause.ts";
 import type { Run } from "./task.ts";
 
-/** A free port of 127.0.0.1. If another program takes it first, the app starts again with another one. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
+const arrival_ms = 1_000;
+
+/** Whether connections arrive here. A rule that a removed container left may lead those to this port elsewhere. */
+function isReached(server: Server, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const client = connect({ port, host: "127.0.0.1" });
+    const answer = (is: boolean) => {
+      cancel();
+      client.destroy();
+      resolve(is);
+    };
+    const cancel = systemTimer(arrival_ms, () => answer(false));
+    client.on("error", () => answer(false));
+    server.once("connection", (socket) => {
+      // After an ordinary close, some programs could not take the port for a minute.
+      socket.resetAndDestroy();
+      answer(true);
     });
   });
+}
+
+/** A free port of 127.0.0.1. If another program takes it first, the app starts again with another one. */
+export async function freePort(tries = 3): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  // A port that is not reached stays taken while another is looked for.
+  const found = tries === 1 || (await isReached(server, port)) ? port : await freePort(tries - 1);
+  server.close();
+  await once(server, "close");
+  return found;
 }
 
 const probe_ms = 5_000;
