@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { trackConnections } from "../../lib/http/limits/connections.ts";
 import { listen } from "../../lib/http/server.ts";
 import { all, lines, listeningWorld, open } from "../helpers/raw-sockets.ts";
@@ -80,9 +80,10 @@ test("connections that are closed for new ones are counted, and logged once when
   assert.deepEqual(logged.slice(1), ["info there is room for connections again"]);
 });
 
-test("room is made by the connection whose last request is the oldest, not by the one that came first", async (t) => {
+/** A server with at most this many connections, and its clients. */
+async function limited(t: TestContext, most: number) {
   const server = createServer();
-  const connections = trackConnections(server, undefined, { most: 2 });
+  const connections = trackConnections(server, undefined, { most });
   const reply = (response: ServerResponse) => response.end();
   server.on("request", (_, response) => void (connections.answering(response, reply) && reply(response)));
   server.listen(0, "127.0.0.1");
@@ -96,10 +97,28 @@ test("room is made by the connection whose last request is the oldest, not by th
     return socket;
   };
   const asks = async (socket: Socket) => {
-    const answer = once(socket, "data");
+    const answer = Promise.race([once(socket, "data"), once(socket, "close")]);
     socket.write(lines("GET / HTTP/1.1", "Host: localhost"));
     assert.match(String((await answer)[0]), /^HTTP\/1\.1 200 /);
   };
+  return { connected, asks };
+}
+
+test("a new connection is answered also if all others have asked: the first of them makes room", async (t) => {
+  const { connected, asks } = await limited(t, 4);
+  const sockets: Socket[] = [];
+  for (let i = 0; i < 20; i++) {
+    const closed = sockets[i - 4] && once(sockets[i - 4] as Socket, "close");
+    const socket = await connected();
+    sockets.push(socket);
+    await asks(socket);
+    await closed;
+  }
+  for (const socket of sockets) socket.destroy();
+});
+
+test("room is made by the connection whose last request is the oldest, not by the one that came first", async (t) => {
+  const { connected, asks } = await limited(t, 2);
   const [first, second] = [await connected(), await connected()];
   await asks(first);
   const closed = [first, second].map(async (socket, i) => {

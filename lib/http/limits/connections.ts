@@ -78,24 +78,27 @@ function forget(connection: Connection): void {
   }
 }
 
-/** The waiting connection with roughly the oldest request. Those before it are busy or have asked: they move back. */
-function oldest(): Connection | undefined {
+/**
+ * A waiting connection with roughly the oldest request. Those before it are busy or have asked: they move back. The
+ * newest has had no time to ask, so it is returned only if no other waits.
+ */
+function oldest(newest: Connection): Connection | undefined {
   const { all } = ofProcess;
   let left = 2 * all.size;
   for (const one of all) {
     if (left === 0) break;
     left -= 1;
-    if (!one.hasAsked && isWaiting(one)) return one;
+    if (!one.hasAsked && one !== newest && isWaiting(one)) return one;
     one.hasAsked = false;
     all.delete(one);
     all.add(one);
   }
-  return undefined;
+  return all.has(newest) && isWaiting(newest) ? newest : undefined;
 }
 
 /** Closes the connection, of any port, that has waited longest for its client. Returns false if none is waiting. */
-function makeRoom(): boolean {
-  const found = oldest();
+function makeRoom(newest: Connection): boolean {
+  const found = oldest(newest);
   if (!found) return false;
   const { socket, port } = found;
   forget(found);
@@ -173,12 +176,12 @@ export function trackConnections(
     if (descriptors === 1) noteArrival();
     // An ignored upgrade emits "connection" again for its socket.
     if (socket[tracked]) return void Object.assign(socket[tracked], { hasAsked: true, upgraded: false });
-    const connection = { socket, port, responses: [], hasAsked: false, upgraded: false, isKept: false };
+    const connection: Connection = { socket, port, responses: [], hasAsked: false, upgraded: false, isKept: false };
     socket[tracked] = connection;
     ofProcess.all.add(connection);
     ofProcess.taken += descriptors;
     socket.once("close", () => forget(connection));
-    while (ofProcess.taken > most && makeRoom());
+    while (ofProcess.taken > most && makeRoom(connection));
   });
   const closeIdle = () => {
     for (const { socket, responses, upgraded } of ours()) if (responses.length === 0 && !upgraded) socket.destroy();
