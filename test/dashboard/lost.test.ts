@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { createClient } from "../../lib/client.ts";
 import { browser, noBrowser } from "../helpers/browser.ts";
 import { dashboardPage } from "../helpers/dashboard-page.ts";
+import { freePort } from "../helpers/free-port.ts";
 import { launch, temporaryFolder } from "../helpers/program.ts";
 import { isLong } from "../helpers/properties.ts";
 import { listeningWorld } from "../helpers/raw-sockets.ts";
@@ -18,7 +19,9 @@ test("Chromium: what goes wrong", {
 
   await suite.test("a service that stops is told, and after its restart the page has everything once", async (t) => {
     const words = ["dev", "--database", join(temporaryFolder(t), "svc.db"), "--clock", "manual"];
-    const first = await launch(t, [...words, "--port", "0"]);
+    // The next server takes the same port.
+    const port = String(await freePort());
+    const first = await launch(t, [...words, "--port", port]);
     const client = createClient({ baseUrl: first.base_url, apiKey: first.api_key });
     const { id: project_id } = await client.projects.create({ name: "web", region: "eu-west-1" });
     const deploy = () => client.deployments.create({ project_id, environment: "production", source: git });
@@ -34,7 +37,7 @@ test("Chromium: what goes wrong", {
     assert.equal(await rows.count(), 1, "what is known stays");
     await page.getByRole("button", { name: "+10s" }).click();
     await page.getByText("The service cannot be reached. Is it running?").waitFor();
-    await launch(t, [...words, "--port", new URL(first.url).port]);
+    await launch(t, [...words, "--port", port]);
     const made = await Promise.all([deploy(), deploy()]);
     await lost.waitFor({ state: "detached" });
     for (const { id } of made) await page.getByTitle(id).waitFor();

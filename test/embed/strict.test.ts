@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createService, type Options, type Service } from "../../lib/index.ts";
-import { freePort } from "../../lib/platform/runtime/health.ts";
 import { createTestService } from "../../lib/testing.ts";
 import { hasSnapshots } from "../helpers/engine.ts";
 import { runner } from "../helpers/fake-test-runner.ts";
+import { freePort } from "../helpers/free-port.ts";
 import { bearer } from "../helpers/headers.ts";
 import { member, withMembers } from "../helpers/members.ts";
 import { deferred } from "../helpers/temporary-store.ts";

@@ -8,8 +8,8 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
 import { WebSocket } from "ws";
-import { freePort } from "../../lib/platform/runtime/health.ts";
 import { type Certificate, certificate } from "./certificates.ts";
+import { freePort } from "./free-port.ts";
 import { bearer } from "./headers.ts";
 import { launch, temporaryFolder } from "./program.ts";
 

@@ -7,7 +7,7 @@ import { request } from "node:https";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
-import { freePort } from "../../lib/platform/runtime/health.ts";
+import { freePort } from "./free-port.ts";
 import { temporaryFolder } from "./program.ts";
 
 export const noCaddy = spawnSync("caddy", ["version"]).error !== undefined && "caddy is not installed";

@@ -9,6 +9,7 @@ import { openPostgres } from "../../lib/store/postgres/open.ts";
 import { openFile, openMemory } from "../../lib/store/sqlite/database-files.ts";
 import { emptyDatabase } from "../postgres/databases.ts";
 import { isPostgres } from "./engine.ts";
+import { freePort } from "./free-port.ts";
 import { folderOf } from "./temporary-store.ts";
 
 export type Kind = "memory" | "file" | "postgres";
@@ -69,7 +70,7 @@ export async function proxyTo(t: TestContext, target: number) {
     await once(proxy.listen(port, "127.0.0.1"), "listening");
     return proxy;
   };
-  let proxy = await listen(0);
+  let proxy = await listen(await freePort());
   const address = proxy.address();
   assert.ok(address && typeof address === "object");
   const { port } = address;

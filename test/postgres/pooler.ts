@@ -4,8 +4,9 @@ import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
+import { freePort } from "../helpers/free-port.ts";
 import { temporaryFolder } from "../helpers/program.ts";
-import { freePort, ordinaryUser } from "./server.ts";
+import { ordinaryUser } from "./server.ts";
 
 /** The reason to skip tests of PgBouncer, or false. */
 export const withoutPooler =

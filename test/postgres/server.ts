@@ -1,6 +1,5 @@
 // A PostgreSQL server for tests, in a temporary folder, with Debian's programs.
 import { execFileSync, spawnSync } from "node:child_process";
-import { randomInt } from "node:crypto";
 import {
   chmodSync,
   chownSync,
@@ -11,10 +10,9 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { firstOf } from "../helpers/until.ts";
+import { freePort } from "../helpers/free-port.ts";
 
 const debian = "/usr/lib/postgresql";
 
@@ -26,21 +24,6 @@ function programs() {
   if (status === 0) return stdout.trim();
   throw new Error("there is no PostgreSQL; install Debian's package postgresql, or name a server in SVC_TEST_POSTGRES");
 }
-
-/**
- * A free port below those that the system hands out, so that no other socket takes it before its use, or while a server
- * is stopped.
- */
-export const freePort = () =>
-  firstOf(async () => {
-    const port = randomInt(12_000, 32_000);
-    const server = createServer();
-    const isFree = await new Promise<boolean>((resolve) => {
-      server.once("error", () => resolve(false)).listen(port, "127.0.0.1", () => resolve(true));
-    });
-    if (isFree) await new Promise((closed) => server.close(closed));
-    return isFree ? port : undefined;
-  });
 
 /** PostgreSQL refuses to run as root. */
 const nobody = 65_534;

@@ -7,8 +7,9 @@ import type { LogLine } from "../../lib/drivers/deployment/contract.ts";
 import type { Child, Ending } from "../../lib/kernel/node/child-process.ts";
 import { startApp } from "../../lib/platform/runtime/app-instance.ts";
 import type { Unhealthy } from "../../lib/platform/runtime/failure.ts";
-import { freePort, waitUntilHealthy } from "../../lib/platform/runtime/health.ts";
+import { waitUntilHealthy } from "../../lib/platform/runtime/health.ts";
 import { watchPorts } from "../../lib/platform/runtime/listening-ports.ts";
+import { freePort } from "../helpers/free-port.ts";
 import { mockTime } from "../helpers/mock-time.ts";
 
 const signal = new AbortController().signal;
