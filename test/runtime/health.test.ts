@@ -5,7 +5,7 @@ import { type AddressInfo, createServer as createConnections } from "node:net";
 import { type TestContext, test } from "node:test";
 import type { LogLine } from "../../lib/drivers/deployment/contract.ts";
 import type { Child, Ending } from "../../lib/kernel/node/child-process.ts";
-import { startApp } from "../../lib/platform/runtime/app-instance.ts";
+import { type Ports, startApp } from "../../lib/platform/runtime/app-instance.ts";
 import type { Unhealthy } from "../../lib/platform/runtime/failure.ts";
 import { waitUntilHealthy } from "../../lib/platform/runtime/health.ts";
 import { watchPorts } from "../../lib/platform/runtime/listening-ports.ts";
@@ -163,6 +163,26 @@ function answering(t: TestContext, ...statuses: number[]) {
   };
   return { program, endLast: () => endLast({ code: 3, signal: null }) };
 }
+
+test("An app whose port was taken meanwhile gets another one, in whichever words it says so", async (t) => {
+  for (const message of [
+    "Error: listen EADDRINUSE: address already in use 127.0.0.1:40001",
+    "OSError: [Errno 98] Address already in use",
+    "Error: That port is already in use.",
+    "Web server failed to start. Port 40001 was already in use.",
+    "Bind for 127.0.0.1:40001 failed: port is already allocated",
+  ]) {
+    const { program } = answering(t, 0, 200);
+    const ports: number[] = [];
+    const start = (given: Ports, take: (line: LogLine) => void) => {
+      if (ports.push(given.port) === 1) take({ level: "error", message });
+      return program.start(given);
+    };
+    const instance = await startApp({ ...program, start }, { log: () => {}, signal });
+    assert.equal(instance.port, ports[1], message);
+    await instance.stop(0);
+  }
+});
 
 test("A start that fails tells of a crash only if the app ended by itself", async (t) => {
   mockTime(t, { apis: ["setTimeout", "Date"] });

@@ -51,7 +51,7 @@ const portsTried = 3;
 
 const describe = ({ code, signal, reason }: Ending) =>
   `the app ${reason ?? `ended ${signal ? `by the signal ${signal}` : `with the exit code ${code}`}`}`;
-const portTakenWords = /EADDRINUSE|address already in use|port is already allocated/;
+const portTakenWords = /EADDRINUSE|address already in use|port( \d+)? (is|was) already (in use|allocated)/i;
 
 export type AppInstance = Instance & {
   checkMemory(all: () => readonly ProcessEntry[]): void;
