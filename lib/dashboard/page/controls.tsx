@@ -196,36 +196,50 @@ export function FormDialog({
   children,
 }: FormDialogProps) {
   const [isOpen, setOpen] = useState(false);
-  const close = () => setOpen(false);
   const form = useRef<HTMLFormElement>(null);
+  /** Whether somebody went on typing while the form was being sent. */
+  const isTyped = useRef(false);
   const { isBusy, error, start, forget } = useWork(async () => {
+    isTyped.current = false;
     requireFilled(form.current);
     await run();
-    close();
+    setOpen(false);
   });
+  const close = () => {
+    forget();
+    setOpen(false);
+  };
   const problems = placed(error, form.current);
   useLayoutEffect(() => {
-    problems.first?.focus();
+    if (!isTyped.current) problems.first?.focus();
   }, [error]);
   return (
     <>
-      <Button
-        {...(kind && { kind })}
-        {...(icon && { icon })}
-        reason={reason}
-        onClick={() => {
-          forget();
-          onOpen?.();
-          setOpen(true);
-        }}
-      >
-        {label}
-      </Button>
+      <span class="action" onFocusOut={forget}>
+        <Button
+          {...(kind && { kind })}
+          {...(icon && { icon })}
+          reason={reason}
+          isBusy={isBusy && !isOpen}
+          onClick={() => {
+            if (isBusy) return;
+            forget();
+            onOpen?.();
+            setOpen(true);
+          }}
+        >
+          {label}
+        </Button>
+        {!isOpen && <Problem error={error} />}
+      </span>
       {isOpen && (
         <Modal label={label} close={close}>
           <form
             ref={form}
             noValidate
+            onInput={() => {
+              isTyped.current = true;
+            }}
             onSubmit={(event) => {
               event.preventDefault();
               void start();

@@ -142,7 +142,8 @@ const rankOf = (text: string, wanted: string) => {
 function Open() {
   const list = useId();
   const [search, setSearch] = useState("");
-  const [at, setAt] = useState(0);
+  /** The item that the arrow keys chose: it stays chosen while records arrive around it. */
+  const [key, setKey] = useState<string>();
   const [actions] = useState(actionsOf);
   const [isChosen, setIsChosen] = useState(false);
   const { data, error } = useRead("palette", readRecords, () => false);
@@ -172,8 +173,9 @@ function Open() {
         }),
       ),
   ];
-  const offered = items.slice(0, most);
-  const chosen = Math.min(at, offered.length - 1);
+  const at = items.findIndex((one) => one.key === key);
+  const offered = items.filter((_, i) => i < most || i === at);
+  const chosen = Math.min(Math.max(at, 0), offered.length - 1);
 
   const choose = (item: Item | undefined) => {
     if (!item) return;
@@ -190,9 +192,10 @@ function Open() {
   }, [isChosen, data, error]);
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (step !== undefined && offered.length > 0) setAt((chosen + step + offered.length) % offered.length);
-    else if (event.key === "Enter") setIsChosen(true);
-    else return;
+    if (step !== undefined) setKey(offered[(chosen + step + offered.length) % offered.length]?.key);
+    else if (event.key !== "Enter") return;
+    else if (at >= 0) choose(offered[chosen]);
+    else setIsChosen(true);
     event.preventDefault();
   };
   return (
@@ -208,9 +211,10 @@ function Open() {
         autocomplete="off"
         spellcheck={false}
         value={search}
+        readOnly={isChosen}
         onInput={({ currentTarget }) => {
           setSearch(currentTarget.value);
-          setAt(0);
+          setKey(undefined);
         }}
         onKeyDown={onKeyDown}
       />
@@ -230,7 +234,7 @@ function Open() {
         ))}
       </div>
       <p class="hint" role="status">
-        {offered.length === 0 ? "No results." : `${items.length} found`}
+        {offered.length > 0 ? `${items.length} found` : data || error !== undefined ? "No results." : "Loading…"}
       </p>
     </Modal>
   );

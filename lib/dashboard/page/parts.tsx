@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useId, useState } from "preact/hooks";
+import { useId, useRef, useState } from "preact/hooks";
 import { pageOf } from "./clock.ts";
 import { Button, type ButtonProps } from "./controls.tsx";
 import { href, place } from "./router.ts";
@@ -61,6 +61,18 @@ export function Records<T extends object>({
       ))}
     </Table>
   );
+}
+
+/**
+ * The one of a list whose details are open: the chosen one, whose name the URL holds. Before a choice it is the first,
+ * which stays open while others arrive before it.
+ */
+export function useOpen<T>(of: readonly T[], nameOf: (one: T) => string, parameter: string): T | undefined {
+  const last = useRef<string | undefined>(undefined);
+  const named = (name: string | null | undefined) => of.find((one) => nameOf(one) === name);
+  const open = named(place.value.query.get(parameter)) ?? named(last.current) ?? of[0];
+  last.current = open && nameOf(open);
+  return open;
 }
 
 /** A list of names with their values. */

@@ -5,7 +5,7 @@ import { Action, Button, Field, FormDialog } from "../controls.tsx";
 import { instantOf } from "../format-time.ts";
 import { Form } from "../forms/form.tsx";
 import { type Change, useRead } from "../live.ts";
-import { Facts, indented, Ref } from "../parts.tsx";
+import { Facts, indented, Ref, useOpen } from "../parts.tsx";
 import { subjectIn } from "../request-effects.tsx";
 import { place, setQuery } from "../router.ts";
 import { Empty, loadingPage, Page, Section, Text, Time } from "../ui.tsx";
@@ -45,12 +45,11 @@ export function InboxPage() {
     concerns,
   );
   const name = place.value.query.get("name") ?? "";
-  const chosen = place.value.query.get("delivery") ?? "";
-  if (!data) return loadingPage("Inbox", error);
-  const { caught, settings } = data;
+  const { caught = [], settings = [] } = data ?? {};
   const names = [...new Set([...caught, ...settings].map(({ endpoint }) => endpoint))].sort();
   const shown = caught.filter(({ endpoint }) => name === "" || endpoint === name).reverse();
-  const open = shown.find((one) => nameOf(one) === chosen) ?? shown[0];
+  const open = useOpen(shown, nameOf, "delivery");
+  if (!data) return loadingPage("Inbox", error);
   return (
     <Page
       title="Inbox"

@@ -5,9 +5,9 @@ import { Action, Button, Field, FormDialog } from "../controls.tsx";
 import { instantOf } from "../format-time.ts";
 import { Form } from "../forms/form.tsx";
 import { type Change, useRead } from "../live.ts";
-import { Once } from "../parts.tsx";
+import { Once, useOpen } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
-import { href, place, setQuery } from "../router.ts";
+import { href, setQuery } from "../router.ts";
 import { Empty, Loading, Page, Text, Time } from "../ui.tsx";
 
 const concerns = ({ kind, event }: Change) =>
@@ -19,13 +19,12 @@ const nameOf = ({ id }: SentMail) => id;
 export function MailPage() {
   const { data, error } = useRead("mail", control.mails, concerns);
   const [key, setKey] = useState<string>();
-  const chosen = place.value.query.get("mail") ?? "";
   const [search, setSearch] = useState("");
   const wanted = search.toLowerCase();
   const mails = data
     ?.toReversed()
     .filter(({ to, subject, text }) => `${to}\n${subject}\n${text}`.toLowerCase().includes(wanted));
-  const open = mails?.find((one) => nameOf(one) === chosen) ?? mails?.[0];
+  const open = useOpen(mails ?? [], nameOf, "mail");
   return (
     <Page
       title="Mail"
