@@ -116,6 +116,33 @@ test("Chromium: the clock bar on every screen, and in every tab", {
     assert.equal(service.clock.now().toISOString(), "2026-01-01T00:00:10.000Z");
   });
 
+  await suite.test("messages stand above each other, the newest on top, three at most, and leave", async (t) => {
+    const { page, button, fill } = await opened(t, "/projects");
+    await page.waitForLoadState("networkidle");
+    await page.clock.install();
+    await button("+10s").click();
+    const shown = page.locator(".said");
+    await shown.first().waitFor();
+    for (const [given, words] of [
+      ["banana", "must be a duration"],
+      ["2m", "jobs? ran"],
+      ["apple", "must be a duration"],
+    ] as const) {
+      await fill("Advance by", given);
+      await page.keyboard.press("Enter");
+      await shown.first().getByText(new RegExp(words)).waitFor();
+    }
+    assert.equal(await shown.count(), 3);
+    assert.match((await shown.nth(2).textContent()) ?? "", /duration/, "the oldest goes first");
+    const boxes = await Promise.all((await shown.all()).map((one) => one.boundingBox()));
+    for (const [i, box] of boxes.slice(1).entries()) {
+      const above = boxes[i];
+      assert.ok(box && above && above.y + above.height <= box.y, `${JSON.stringify(boxes)}`);
+    }
+    await page.clock.runFor(20_000);
+    assert.equal(await shown.count(), 0);
+  });
+
   await suite.test("what a look ahead found is the first that shows, and the axis shows that hour", async (t) => {
     const { page, button, service, project, deploy } = await opened(t, "/projects");
     const { id } = await project();

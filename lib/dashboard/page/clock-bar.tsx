@@ -12,11 +12,13 @@ import {
   type Target,
   workOf,
 } from "./clock.ts";
-import { Action, Button, Problem, useWork } from "./controls.tsx";
+import { Action, Button } from "./controls.tsx";
 import { instantOf, lengthOf } from "./format-time.ts";
 import { type Change, serviceNow, serviceTime, useRead } from "./live.ts";
 import { href } from "./router.ts";
+import { Toasts, useToasts } from "./toasts.tsx";
 import { Undo } from "./undo.tsx";
+import { Failure, Tell, useWork } from "./work.tsx";
 
 const steps = ["10s", "2m", "2h", "1d"] as const;
 const moving = ["instruments", "journal", "deployment", "generation", "delivery"];
@@ -29,9 +31,8 @@ interface Shown {
 
 /** The service's clock (`dev`): shows the time and the next due work, and moves a manual clock forward and back. */
 export function ClockBar({ children }: { children: ComponentChildren }) {
-  const [said, setSaid] = useState({ text: "", number: 0 });
+  const { toasts, say, tell } = useToasts();
   const [isOpen, setOpen] = useState(false);
-  const say = (text: string) => setSaid(({ number }) => ({ text, number: number + 1 }));
   const { data } = useRead<Shown>(
     "clock",
     async () => {
@@ -48,34 +49,30 @@ export function ClockBar({ children }: { children: ComponentChildren }) {
   const isRunning = clock !== undefined && clock.mode !== "manual";
   const reason = isRunning ? "The clock runs by itself. Freeze it to move it." : undefined;
   return (
-    <aside class={`clock ${isRunning ? "running" : ""} ${isOpen ? "open" : ""}`} aria-label="Clock">
-      <Now of={clock} />
-      {!isRunning && (
-        <span class="row joined">
-          {steps.map((by) => (
-            <Action key={by} kind="time" run={run({ by })}>
-              {`+${by}`}
-            </Action>
-          ))}
-          <Custom run={(by) => run({ by })()} />
-        </span>
-      )}
-      <Next next={data?.upcoming[0]} reason={reason} run={run({ to: "next" })} />
-      {!isRunning && <Undo said={say} />}
-      <span role="status">
-        {said.text !== "" && (
-          <span key={said.number} class="said">
-            {said.text}
+    <Tell.Provider value={tell}>
+      <aside class={`clock ${isRunning ? "running" : ""} ${isOpen ? "open" : ""}`} aria-label="Clock">
+        <Now of={clock} />
+        {!isRunning && (
+          <span class="row joined">
+            {steps.map((by) => (
+              <Action key={by} kind="time" run={run({ by })}>
+                {`+${by}`}
+              </Action>
+            ))}
+            <Custom run={(by) => run({ by })()} />
           </span>
         )}
-      </span>
-      <span class="row tools">{children}</span>
-      <span class="more">
-        <Button kind="quiet" icon="more" isIcon isExpanded={isOpen} onClick={() => setOpen(!isOpen)}>
-          More of the clock
-        </Button>
-      </span>
-    </aside>
+        <Next next={data?.upcoming[0]} reason={reason} run={run({ to: "next" })} />
+        {!isRunning && <Undo said={say} />}
+        <Toasts of={toasts} />
+        <span class="row tools">{children}</span>
+        <span class="more">
+          <Button kind="quiet" icon="more" isIcon isExpanded={isOpen} onClick={() => setOpen(!isOpen)}>
+            More of the clock
+          </Button>
+        </span>
+      </aside>
+    </Tell.Provider>
   );
 }
 
@@ -165,7 +162,7 @@ function Custom({ run }: { run: (by: string) => Promise<unknown> }) {
       <Button type="submit" kind="time" reason={why} isBusy={isBusy}>
         Advance
       </Button>
-      <Problem error={error} />
+      <Failure error={error} />
     </form>
   );
 }

@@ -1,10 +1,9 @@
 import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { sentenceOf } from "./api.ts";
 import { Icon, type IconName } from "./icon.tsx";
 import { FormProblems, Labelled, type Labels, placed, requireFilled, useValue } from "./labelled.tsx";
-import { refreshAll } from "./live.ts";
 import { Modal } from "./modal.tsx";
+import { Failure, Problem, useWork } from "./work.tsx";
 
 export interface ButtonProps {
   readonly children: string;
@@ -71,39 +70,10 @@ export function Action({
   return (
     <span class="action" onFocusOut={forget}>
       <Button {...button} isBusy={isBusy} onClick={start} />
-      <Problem error={error} />
+      <Failure error={error} />
     </span>
   );
 }
-
-/** Runs a write, one at a time. Afterwards the page reads all its data again. */
-export function useWork(run: () => Promise<unknown>) {
-  const [isBusy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>();
-  const start = async () => {
-    if (isBusy) return;
-    setBusy(true);
-    setError(undefined);
-    try {
-      await run();
-    } catch (problem) {
-      setError(problem);
-    }
-    setBusy(false);
-    refreshAll();
-  };
-  const forget = () => {
-    if (!isBusy) setError(undefined);
-  };
-  return { isBusy, error, start, forget };
-}
-
-export const Problem = ({ error }: { error: unknown }) =>
-  error === undefined ? null : (
-    <p class="problem" role="alert">
-      {sentenceOf(error)}
-    </p>
-  );
 
 interface FieldProps extends Labels {
   /** In a `Form` the field finds its value by its name. */
@@ -230,7 +200,7 @@ export function FormDialog({
         >
           {label}
         </Button>
-        {!isOpen && <Problem error={error} />}
+        {!isOpen && <Failure error={error} />}
       </span>
       {isOpen && (
         <Modal label={label} close={close}>

@@ -1,10 +1,10 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useState } from "preact/hooks";
 import { session } from "./api.ts";
-import { Problem } from "./controls.tsx";
 import { agoOf, instantOf } from "./format-time.ts";
 import { Icon } from "./icon.tsx";
 import { href, linkBack, place } from "./router.ts";
+import { Problem } from "./work.tsx";
 
 /** The mark of a state: shape and hue, with the name of the state next to it. */
 export const Status = ({ of }: { of: string }) => (

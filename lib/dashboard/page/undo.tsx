@@ -3,12 +3,13 @@ import { api, isOwnRequest, orNone } from "./api.ts";
 import { done } from "./calls.ts";
 import { isMoving, type Move, moves, undo, undone, unlessRefused } from "./clock.ts";
 import { control, type StoredSnapshot } from "./control.ts";
-import { Action, Button, Problem, useWork } from "./controls.tsx";
+import { Action, Button } from "./controls.tsx";
 import { instantOf } from "./format-time.ts";
 import { serviceNow, useRead } from "./live.ts";
 import { Modal } from "./modal.tsx";
 import { controlCallsSince } from "./recent-requests.ts";
 import { Text } from "./ui.tsx";
+import { Problem, useWork } from "./work.tsx";
 
 interface Loss {
   /** What goes back: "1 project goes". */

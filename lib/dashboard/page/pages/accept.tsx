@@ -1,10 +1,11 @@
 import { useState } from "preact/hooks";
 import type { Member } from "../../../client/generated/records.ts";
 import { actAs, api, loadSession, people, readSignInMethods, session, signIn } from "../api.ts";
-import { Action, Button, Field, Problem, useWork } from "../controls.tsx";
+import { Action, Button, Field } from "../controls.tsx";
 import { Once } from "../parts.tsx";
 import { go } from "../router.ts";
 import { Page, Text } from "../ui.tsx";
+import { Problem, useWork } from "../work.tsx";
 
 /** The page that an invitation mail links to, `/accept#<token>`. It needs the token instead of a session. */
 export function AcceptPage() {

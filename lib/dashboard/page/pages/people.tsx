@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import type { Invitation, User } from "../../../client/generated/records.ts";
 import { type Role, roles } from "../../../kernel/roles.ts";
 import { api, session } from "../api.ts";
-import { Action, Button, Field, FormDialog, Problem, Select } from "../controls.tsx";
+import { Action, Button, Field, FormDialog, Select } from "../controls.tsx";
 import { instantOf } from "../format-time.ts";
 import { Form } from "../forms/form.tsx";
 import { refreshAll, useRead } from "../live.ts";
@@ -11,6 +11,7 @@ import { Records } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
 import { href } from "../router.ts";
 import { Page, Section, Text, Time } from "../ui.tsx";
+import { Problem } from "../work.tsx";
 import { OrganizationPart } from "./organization.tsx";
 
 const roleOf = (text: string): Role => roles.find((one) => one === text) ?? "viewer";

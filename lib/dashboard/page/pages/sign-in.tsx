@@ -1,7 +1,8 @@
 import { useEffect, useState } from "preact/hooks";
 import { readSignInMethods, signIn } from "../api.ts";
-import { Button, Field, Problem, useWork } from "../controls.tsx";
+import { Button, Field } from "../controls.tsx";
 import { Loading, Page } from "../ui.tsx";
+import { Problem, useWork } from "../work.tsx";
 
 type SignInMethods = Awaited<ReturnType<typeof readSignInMethods>>;
 
