@@ -34,11 +34,22 @@ export function requireFilled(form: HTMLFormElement | null): void {
   if (details.length > 0) throw new ClientProblem("validation_failed", "A field is empty", { details });
 }
 
+/** The field that alone is the cause of a conflict, by the code of the error. */
+const causes: Readonly<Record<string, string>> = {
+  name_taken: "name",
+  already_member: "email",
+  invitation_pending: "email",
+  domain_taken: "domains",
+  project_archived: "project",
+};
+
 /** Gives each broken rule to its field. Returns the rules that no field of the form is about as a sentence. */
 export function placed(error: unknown, form: HTMLFormElement | null) {
   const details = error instanceof ClientProblem ? error.details : [];
   const inputs = inputsOf(form);
   const fields: Record<string, string> = {};
+  const cause = error instanceof ClientProblem && inputs.find(({ name }) => name === causes[error.code]);
+  if (cause) return { fields: { [cause.name]: sentenceOf(error) }, rest: undefined, first: cause };
   const others = details.filter(({ path, message }) => {
     const input =
       inputs.find(({ name }) => name !== "" && `.${path}.`.includes(`.${name}.`)) ??

@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { browser, noBrowser } from "../helpers/browser.ts";
+import { controlsOf, dashboardPage, findingsOf } from "../helpers/dashboard-page.ts";
+import { isLong } from "../helpers/properties.ts";
+import { listeningWorld } from "../helpers/raw-sockets.ts";
+
+test("Chromium: what the forms offer", {
+  skip: noBrowser || (!isLong && "npm run test:dashboard runs it"),
+}, async (suite) => {
+  const { open } = await browser(suite);
+
+  const opened = async (t: TestContext, path = "") => {
+    const here = await listeningWorld(t);
+    const origin = `http://127.0.0.1:${here.port}`;
+    const page = await dashboardPage(t, open, origin, path);
+    return { ...here, origin, page, client: here.service.client(), ...controlsOf(page) };
+  };
+
+  await suite.test("a conflict stands at the field that caused it, and the field has the focus", async (t) => {
+    const { page, origin, client, project, button, submit, fill } = await opened(t, "/projects");
+    await project("web");
+    const refused = async (field: string, text: RegExp) => {
+      await page.getByRole("alert").getByText(text).waitFor();
+      const about = await page.getByLabel(field, { exact: true }).getAttribute("aria-describedby");
+      assert.match((await page.locator(`[id="${about?.split(" ")[0]}"]`).textContent()) ?? "", text);
+      assert.equal(await page.locator("input:focus").getAttribute("name"), field.toLowerCase());
+      await page.keyboard.press("Escape");
+    };
+    await button("New project").click();
+    await fill("Name", "web");
+    await fill("Description", "another one");
+    await submit("Create");
+    await refused("Name", /^Another project is named "web"/);
+    await client.users.invite({ email: "bo@acme.test", role: "viewer" });
+    await page.goto(`${origin}/dashboard/people`);
+    await button("Invite").click();
+    await fill("Email", "bo@acme.test");
+    await submit("Invite");
+    await refused("Email", /^bo@acme\.test has an invitation/);
+  });
+});
