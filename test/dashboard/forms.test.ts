@@ -39,4 +39,42 @@ test("Chromium: what the forms offer", {
     await submit("Invite");
     await refused("Email", /^bo@acme\.test has an invitation/);
   });
+
+  await suite.test("a variable that looks like a secret is one, unless somebody decides otherwise", async (t) => {
+    const { page, client, project, button, submit, fill, choose } = await opened(t);
+    const { id } = await project("web");
+    await client.environments.put({ id, name: "production", variables: {} });
+    await page.goto(`${page.url().replace(/\/$/, "")}/projects/${id}/production`);
+    const table = page.getByRole("table", { name: "Variables of production" });
+    const kind = page.getByLabel("Kind", { exact: true });
+    for (const [name, value, expected] of [
+      ["PORT", "8080", "plain"],
+      ["STRIPE_KEY", "abc", "secret"],
+      ["DATABASE_URL", "postgres://web:hush@db.test/web", "secret"],
+      ["HOMEPAGE", "https://web.test/a:b@c", "plain"],
+    ] as const) {
+      await button("Set a variable").click();
+      await fill("Variable", name);
+      await fill("Value", value);
+      assert.equal(await kind.inputValue(), expected, name);
+      await submit("Save");
+      await table
+        .getByRole("row", { name })
+        .getByText(expected === "secret" ? "secret" : value)
+        .waitFor();
+    }
+    await button("Set a variable").click();
+    await fill("Variable", "SORT_KEY");
+    await choose("Kind", "plain");
+    await fill("Value", "name");
+    await submit("Save");
+    await table.getByRole("row", { name: "SORT_KEY" }).getByText("name").waitFor();
+    assert.deepEqual((await client.environments.list({ id })).data[0]?.variables, {
+      PORT: "8080",
+      STRIPE_KEY: { secret: true },
+      DATABASE_URL: { secret: true },
+      HOMEPAGE: "https://web.test/a:b@c",
+      SORT_KEY: "name",
+    });
+  });
 });

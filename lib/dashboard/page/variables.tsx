@@ -1,4 +1,5 @@
 import type { Environment } from "../../client/generated/records.ts";
+import { isSecretName } from "../../kernel/secrets/secret-redaction.ts";
 import { api } from "./api.ts";
 import { Field, FormDialog, Select } from "./controls.tsx";
 import { Form } from "./forms/form.tsx";
@@ -65,7 +66,18 @@ export function Variables({ project_id, of }: Part) {
 
 type Value = string | { readonly value?: string; readonly secret: boolean };
 
-const unset = { name: "", value: "", kind: "plain" };
+const unset = { name: "", value: "", kind: "" };
+
+/** A name such as `STRIPE_KEY`, and a URL with a password. */
+const keyName = /(^|_)(key|pass|pwd|dsn)$/i;
+const withPassword = /^[a-z][a-z\d+.-]{0,20}:\/\/[^/?#@\s]{0,200}:[^/?#@\s]{1,200}@/i;
+
+/** The chosen kind; before a choice, secret for what looks like a secret. */
+const kindOf = ({ name, value, kind }: typeof unset): string => {
+  if (kind !== "") return kind;
+  const isSecret = isSecretName(name.trim()) || keyName.test(name.trim()) || withPassword.test(value.trim());
+  return isSecret ? "secret" : "plain";
+};
 
 /** Sets one variable; others that somebody else changes meanwhile stay. */
 function SetVariable({
@@ -80,7 +92,8 @@ function SetVariable({
   readonly reason: string | undefined;
   readonly set: (name: string, value: Value) => Promise<unknown>;
 }) {
-  const run = async ({ name, value, kind }: typeof unset) => {
+  const run = async ({ name, value, kind: chosen }: typeof unset) => {
+    const kind = kindOf({ name, value, kind: chosen });
     // Without a value, the stored secret stays.
     const isKept = stored?.kind === "secret" && value === "";
     await set(name.trim(), kind === "plain" ? value : isKept ? { secret: true } : { value, secret: true });
@@ -95,21 +108,27 @@ function SetVariable({
       start={stored ?? unset}
       run={run}
     >
-      {stored ? (
-        <p>
-          <Text of={stored.name} class="mono" />
-        </p>
-      ) : (
-        <Field label="Variable" name="name" hint="The next deployment uses it." required />
+      {(values, change) => (
+        <>
+          {stored ? (
+            <p>
+              <Text of={stored.name} class="mono" />
+            </p>
+          ) : (
+            <Field label="Variable" name="name" hint="The next deployment uses it." required />
+          )}
+          <Field label="Value" {...(stored?.kind === "secret" && kept)} />
+          <Select
+            label="Kind"
+            value={kindOf(values)}
+            onChange={(kind) => change({ kind })}
+            options={[
+              ["plain", "Plain: everyone can read it"],
+              ["secret", "Secret: nobody can read it again"],
+            ]}
+          />
+        </>
       )}
-      <Field label="Value" {...(stored?.kind === "secret" && kept)} />
-      <Select
-        label="Kind"
-        options={[
-          ["plain", "Plain: everyone can read it"],
-          ["secret", "Secret: nobody can read it again"],
-        ]}
-      />
     </Form>
   );
 }
