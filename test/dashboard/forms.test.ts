@@ -77,4 +77,23 @@ test("Chromium: what the forms offer", {
       SORT_KEY: "name",
     });
   });
+
+  await suite.test("the events of a receiver are ticked in a list, or typed", async (t) => {
+    const { page, client, button, submit, fill } = await opened(t, "/webhooks");
+    const tick = (name: string) => page.getByLabel(name, { exact: true });
+    await button("New webhook").click();
+    await fill("URL", "https://shop.inbox.test/hooks");
+    assert.equal(await tick("deployment.failed").isDisabled(), true, "all events are chosen");
+    await tick("all events").uncheck();
+    await fill("Events", "project.created");
+    assert.equal(await tick("project.created").isChecked(), true);
+    await tick("deployment.failed").check();
+    await tick("user.removed").check();
+    await tick("project.created").uncheck();
+    assert.equal(await page.getByLabel("Events", { exact: true }).inputValue(), "deployment.failed, user.removed");
+    assert.deepEqual(await findingsOf(page), []);
+    await submit("Create");
+    await page.getByRole("heading", { level: 1, name: "shop.inbox.test" }).waitFor();
+    assert.deepEqual((await client.webhooks.list()).data[0]?.events, ["deployment.failed", "user.removed"]);
+  });
 });

@@ -3,7 +3,8 @@ import type { Integration, Webhook } from "../../../client/generated/records.ts"
 import { catalog } from "../../../features/events/catalog.ts";
 import { api, session } from "../api.ts";
 import { Action, Field, FormDialog } from "../controls.tsx";
-import { Area } from "../forms/form.tsx";
+import { Area, listOf } from "../forms/form.tsx";
+import { Check, useValue } from "../labelled.tsx";
 import { useCall } from "../live.ts";
 import { Records } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
@@ -38,11 +39,34 @@ export const HeadersField = () => (
   />
 );
 
-const eventNames = ["*", ...Object.keys(catalog)];
+const eventNames = Object.keys(catalog);
 
-export const EventsField = () => (
-  <Field label="Events" hint="Names separated by commas, or * for all" list={eventNames} required />
-);
+/** The events of an endpoint: `*`, or names that are typed or ticked. */
+export function EventsField() {
+  const [text, set] = useValue({ label: "Events" }, undefined);
+  const chosen = listOf(text);
+  const isAll = chosen.includes("*");
+  const tick = (name: string, isOn: boolean) =>
+    set([...chosen.filter((one) => one !== name), ...(isOn ? [name] : [])].join(", "));
+  return (
+    <>
+      <Field label="Events" list={["*", ...eventNames]} required />
+      <fieldset class="checks">
+        <legend class="unseen">Choose the events</legend>
+        <Check label="all events" isOn={isAll} set={(isOn) => set(isOn ? "*" : "")} />
+        {eventNames.map((name) => (
+          <Check
+            key={name}
+            label={name}
+            isOn={isAll || chosen.includes(name)}
+            isDisabled={isAll}
+            set={(isOn) => tick(name, isOn)}
+          />
+        ))}
+      </fieldset>
+    </>
+  );
+}
 
 interface Receivers {
   readonly webhooks: Webhook;
