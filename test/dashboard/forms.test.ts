@@ -96,4 +96,28 @@ test("Chromium: what the forms offer", {
     await page.getByRole("heading", { level: 1, name: "shop.inbox.test" }).waitFor();
     assert.deepEqual((await client.webhooks.list()).data[0]?.events, ["deployment.failed", "user.removed"]);
   });
+
+  await suite.test("an inbox is chosen by name, and answers as people often want", async (t) => {
+    const { page, service, button, submit, fill, choose } = await opened(t, "/inbox");
+    const answers = () => service.inbox.settings().find(({ endpoint }) => endpoint === "shop")?.responses ?? [];
+    await button("Set answers").click();
+    await fill("Name", "shop");
+    await choose("Answer with", "500, always");
+    await submit("Save");
+    await page.getByText("500x1000", { exact: true }).waitFor();
+    assert.deepEqual(answers(), Array(1000).fill(500));
+    await button("Set answers").click();
+    await choose("Inbox", "shop");
+    assert.equal(await page.getByLabel("Name", { exact: true }).count(), 0);
+    await choose("Answer with", "a dropped connection");
+    await submit("Save");
+    await page.getByText("drop", { exact: true }).waitFor();
+    await button("Set answers").click();
+    await choose("Inbox", "shop");
+    await fill("Next answers", "timeoutx2, 404, 500x3");
+    assert.deepEqual(await findingsOf(page), []);
+    await submit("Save");
+    await page.getByText("timeoutx2, 404, 500x3", { exact: true }).waitFor();
+    assert.deepEqual(answers(), [{ timeout: true }, { timeout: true }, 404, 500, 500, 500]);
+  });
 });

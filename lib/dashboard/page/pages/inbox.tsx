@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { verifySignatureAsync } from "../../../client/signature.ts";
 import { type Caught, control, type InboxAnswer, type InboxSettings } from "../control.ts";
-import { Action, Button, Field, FormDialog } from "../controls.tsx";
+import { Action, Button, Field, FormDialog, Select } from "../controls.tsx";
 import { instantOf } from "../format-time.ts";
 import { Form } from "../forms/form.tsx";
 import { type Change, useRead } from "../live.ts";
@@ -9,29 +9,9 @@ import { Facts, indented, Ref, useOpen } from "../parts.tsx";
 import { subjectIn } from "../request-effects.tsx";
 import { place, setQuery } from "../router.ts";
 import { Empty, loadingPage, Page, Section, Text, Time } from "../ui.tsx";
+import { answersOf, forms, presets, textOf, wordOf } from "./inbox-answers.ts";
 
 const concerns = ({ kind }: Change) => kind === "journal" || kind === "instruments";
-const forms = "Statuses, timeout or drop, in order: 500, timeout, 200. Or a JSON list.";
-
-const wordOf = (answer: InboxAnswer | null): string => {
-  if (answer === null) return "no answer";
-  if (typeof answer === "number") return String(answer);
-  return "timeout" in answer ? "timeout" : "drop" in answer ? "drop" : JSON.stringify(answer);
-};
-
-const mostShown = 8;
-const listOf = (answers: readonly InboxAnswer[]): string =>
-  answers.slice(0, mostShown).map(wordOf).join(", ") +
-  (answers.length > mostShown ? ` and ${answers.length - mostShown} more` : "");
-
-/** Parses what a person typed to the format of the control interface, which validates it. */
-function answersOf(text: string): unknown {
-  const trimmed = text.trim();
-  if (trimmed.startsWith("[")) return JSON.parse(trimmed);
-  const words = trimmed.split(/[\s,]+/).filter((word) => word !== "");
-  return words.map((word) => (/^(timeout|drop)$/.test(word) ? { [word]: true } : Number(word)));
-}
-
 /** A delivery is identified by its headers, or by its time if it has none of them. */
 const nameOf = ({ headers, received_at, endpoint }: Caught): string =>
   headers["x-service-delivery"] === undefined
@@ -143,7 +123,7 @@ const Setting = ({ of: { endpoint, responses, forward, has_sink } }: { of: Inbox
     ) : (
       <>
         <span>
-          answers next: <span class="mono">{listOf(responses)}</span>, then 200
+          answers next: <span class="mono">{textOf(responses)}</span>, then 200
         </span>
         <Action run={() => control.configureInbox(endpoint, { responses: [] })}>Forget these answers</Action>
       </>
@@ -155,19 +135,33 @@ const Configure = ({ name, names }: { name: string; names: readonly string[] }) 
   <Form
     label="Set answers"
     submit="Save"
-    start={{ name, responses: "", forward: "" }}
-    run={async ({ name, responses, forward }) => {
+    start={{ inbox: name, name: "", responses: "", forward: "" }}
+    run={async ({ inbox, name: typed, responses, forward }) => {
+      const name = inbox || typed;
       if (responses.trim() !== "") await control.configureInbox(name, { responses: answersOf(responses) });
       if (forward.trim() !== "") await control.configureInbox(name, { forward: forward.trim() });
     }}
   >
-    <Field label="Name" required list={names} hint="The NAME of https://NAME.inbox.test/…" />
-    <Field label="Next answers" name="responses" hint={forms} />
-    <Field
-      label="Forward to"
-      name="forward"
-      hint="A receiver on this machine, such as http://localhost:3000/hooks. Its answers count."
-    />
+    {({ inbox, responses }, set) => (
+      <>
+        {names.length > 0 && (
+          <Select label="Inbox" options={[["", "another one"], ...names.map((one) => [one, one] as const)]} />
+        )}
+        {inbox === "" && <Field label="Name" required hint="The NAME of https://NAME.inbox.test/…" />}
+        <Select
+          label="Answer with"
+          options={presets}
+          value={presets.some(([text]) => text === responses) ? responses : ""}
+          onChange={(text) => set({ responses: text })}
+        />
+        <Field label="Next answers" name="responses" hint={forms} />
+        <Field
+          label="Forward to"
+          name="forward"
+          hint="A receiver on this machine, such as http://localhost:3000/hooks. Its answers count."
+        />
+      </>
+    )}
   </Form>
 );
 
