@@ -120,4 +120,30 @@ test("Chromium: what the forms offer", {
     await page.getByText("timeoutx2, 404, 500x3", { exact: true }).waitFor();
     assert.deepEqual(answers(), [{ timeout: true }, { timeout: true }, 404, 500, 500, 500]);
   });
+
+  await suite.test("a simulated deployment fails where somebody wants it, and only that one", async (t) => {
+    const { page, origin, service, project, button, submit, fill, choose } = await opened(t);
+    const { id } = await project("web");
+    await page.goto(`${origin}/dashboard/projects/${id}`);
+    const deploy = async (outcome: string, repository: string) => {
+      await button("Deploy").click();
+      await fill("Repository", repository);
+      await choose("Outcome", outcome);
+      await submit("Deploy");
+    };
+    await deploy("fails the health check", "not a repository");
+    await page.getByRole("alert").waitFor();
+    assert.deepEqual(await service.scenarios.list(), [], "a refused deployment leaves no scenario");
+    await page.keyboard.press("Escape");
+    for (const [outcome, state] of [
+      ["fails the health check", "failed"],
+      ["as usual, or as a scenario says", "active"],
+    ] as const) {
+      await page.goto(`${origin}/dashboard/projects/${id}`);
+      await deploy(outcome, "acme/web");
+      await page.getByRole("heading", { name: "web to production" }).waitFor();
+      await service.clock.advance("5m");
+      await page.locator(".facts .status").getByText(state, { exact: true }).waitFor();
+    }
+  });
 });

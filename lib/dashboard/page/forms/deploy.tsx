@@ -9,6 +9,8 @@ import { go } from "../router.ts";
 import { readSources, refOf } from "../sources.ts";
 import { Loading, Text, Time } from "../ui.tsx";
 import { Form, filled } from "./form.tsx";
+import { endingAt, Outcome } from "./outcome.tsx";
+import { environmentsOf, unique, useProjectSources, usual } from "./project-sources.ts";
 
 /** People paste the URL of a repository; the API takes `owner/repo`. */
 export const repoOf = (text: string): string =>
@@ -17,35 +19,7 @@ export const repoOf = (text: string): string =>
     .replace(/^(https?:\/\/[^/]+\/|git@[^:]+:)/, "")
     .replace(/(\.git)?\/?$/, "");
 
-const environmentsOf = async (id: string, signal?: AbortSignal) =>
-  (await api.environments.list({ id }, { signal })).data.map(({ name }) => name);
-
-/** The environments of a project, its latest deployments and what they deployed. */
-export function useProjectSources(project_id: string) {
-  return useRead(
-    `project sources ${project_id}`,
-    async (signal) => {
-      if (project_id === "") return { environments: [], latest: [], sources: new Map() as never };
-      const [environments, latest] = await Promise.all([
-        environmentsOf(project_id, signal),
-        api.deployments.list({ project_id, per_page: 50 }, { signal }),
-      ]);
-      const ids = latest.data.map(({ id }) => id);
-      const sources = await readSources(ids, signal);
-      return { environments, latest: latest.data, sources };
-    },
-    ({ kind, id }) => kind === "deployment" || id === project_id,
-  ).data;
-}
-
-const unique = (of: readonly (string | null | undefined)[]) => [
-  ...new Set(of.filter((one): one is string => typeof one === "string" && one !== "")),
-];
-
-const usual = (environments: readonly string[]) =>
-  environments.includes("production") ? "production" : (environments[0] ?? "production");
-
-const emptyForm = { project: "", environment: "", kind: "git", repo: "", branch: "", tag: "", image_url: "" };
+const emptyForm = { project: "", environment: "", kind: "git", repo: "", branch: "", tag: "", image_url: "", at: "" };
 type Values = typeof emptyForm;
 
 /** The button and the form for a new deployment: of one project, or of the one that is chosen. */
@@ -59,14 +33,14 @@ export function Deploy({
   projects?: readonly Project[];
 }) {
   const open = projects.filter(({ status }) => status === "active");
-  const run = async ({ project, environment, kind, repo, branch, tag, image_url }: Values) => {
+  const run = async ({ project, environment, kind, repo, branch, tag, image_url, at }: Values) => {
     const source =
       kind === "image"
         ? { type: "image" as const, image_url: image_url.trim() }
         : { type: "git" as const, repo: repoOf(repo), ...filled({ branch: branch.trim(), tag: tag.trim() }) };
     const project_id = of?.id ?? project;
     const named = environment.trim() || usual(await environmentsOf(project_id));
-    const made = await api.deployments.create({ project_id, environment: named, source });
+    const made = await endingAt(at, () => api.deployments.create({ project_id, environment: named, source }));
     go(`/deployments/${made.id}`);
   };
   const none = of ? undefined : "Create a project first.";
@@ -163,6 +137,7 @@ function Fields({ project_id, values, set }: FieldsProps) {
           required
         />
       )}
+      <Outcome />
     </>
   );
 }
