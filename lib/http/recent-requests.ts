@@ -21,6 +21,8 @@ export interface RecentRequest {
   readonly duration_ms: number;
   readonly key_id: string | null;
   readonly user_id: string | null;
+  /** The code of the error that it got; null without one. */
+  readonly code: string | null;
   /** The id of the record that it created or names; null without one. */
   readonly target: string | null;
 }
@@ -38,6 +40,8 @@ export const recentFilter = record({
   /** The first digit of the status; `error` is every status from 400, and a connection that broke off. */
   status: v.optional(oneOf(["2", "3", "4", "5", "error"])),
   key_id: v.optional(text()),
+  /** Those of `/v1` and beside it, or those of the control interface. */
+  calls: v.optional(oneOf(["api", "control"])),
   /** Only requests with a smaller number. */
   before: v.optional(v.pipe(text(), v.regex(/^\d{1,15}$/, "must be a number"), v.transform(Number))),
 });
@@ -72,6 +76,13 @@ function bodyOf(whole: Uint8Array | string | null | undefined): RecentBody | nul
   return { text: Buffer.from(redactBody(bytes.toString())).toString("utf8", 0, maxBody), is_cut: true };
 }
 
+/** The code in the answer of an error, which is short and begins with it. */
+const codeIn = (status: number | null, body: unknown): string | null =>
+  status === null || status < 400 || typeof body !== "string"
+    ? null
+    : (/^\s*\{\s*"error"\s*:\s*\{\s*"code"\s*:\s*"(\w{1,64})"/.exec(body.slice(0, 200))?.[1] ?? null);
+
+const isControl = ({ path }: RecentRequest) => path.startsWith("/_svc/");
 const hasStatus = ({ status }: RecentRequest, wanted: string) =>
   wanted === "error" ? status === null || status >= 400 : String(status)[0] === wanted;
 
@@ -128,13 +139,14 @@ export function createRecentRequests({ keepsBodies }: { readonly keepsBodies: bo
       const isLong = query.toString().length > maxPath;
       const whole = redact(path.slice(0, maxPath)) + (isLong ? "?…" : redactQuery(query));
       const mine = { number, request_id, method, path: whole, user_id: user_id || null, target };
-      added.push({ ...mine, ...about, seen: monotonicNow(), organization_id });
+      const code = codeIn(about.status, outcome?.answer.body);
+      added.push({ ...mine, ...about, code, seen: monotonicNow(), organization_id });
       if (added.length >= maxRequests) all();
       // Bodies of the control interface hold mails and whole states.
       if (keepsBodies && !path.startsWith("/_svc/")) keepBodies(request, outcome?.answer);
     },
     /** The newest requests of an organization, newest first; in `dev` also those without a valid key. */
-    list(organization_id: string, { search = "", method, status, key_id, before = Infinity }: RecentFilter) {
+    list(organization_id: string, { search = "", method, status, key_id, calls, before = Infinity }: RecentFilter) {
       const wanted = search.toLowerCase();
       const found = all()
         .filter(isOf(organization_id))
@@ -144,7 +156,8 @@ export function createRecentRequests({ keepsBodies }: { readonly keepsBodies: bo
             (method === undefined || one.method === method) &&
             (status === undefined || hasStatus(one, status)) &&
             (key_id === undefined || one.key_id === key_id) &&
-            `${one.path} ${one.request_id} ${one.target}`.toLowerCase().includes(wanted),
+            (calls === undefined || isControl(one) === (calls === "control")) &&
+            `${one.path} ${one.request_id} ${one.target} ${one.code}`.toLowerCase().includes(wanted),
         )
         .reverse();
       const data = found.slice(0, perPage).map(shown);

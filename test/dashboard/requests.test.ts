@@ -89,6 +89,15 @@ test("what changes by the control interface is among the requests, without bodie
   );
   const one = (await send("GET", `/dashboard/session/requests/${data[0].number}`, { headers: {} })).body;
   assert.deepEqual([one.has_bodies, one.body, one.answer], [false, null, null]);
+
+  expect(await call("owner", "POST", "/v1/projects", { name: "x" }), 422);
+  const found = async (query: string) =>
+    (await send("GET", `/dashboard/session/requests?${query}`, { headers: {} })).body.data.map(
+      (one: Record<string, unknown>) => [one["path"], one["code"]],
+    );
+  assert.deepEqual(await found("calls=control"), [["/_svc/faults", null]]);
+  assert.deepEqual(await found("calls=api"), [["/v1/projects", "validation_failed"]]);
+  assert.deepEqual(await found("search=Validation_failed"), [["/v1/projects", "validation_failed"]]);
 });
 
 test("start: requests are listed without bodies, and those without a key for nobody", async (t) => {
@@ -124,7 +133,11 @@ test("Chromium: requests and receivers", {
     const page = await dashboardPage(t, open, `http://127.0.0.1:${port}`, "/requests");
     const { button, choose, sees } = controlsOf(page);
     await sees("POST /v1/projects");
+    await call("nobody", "POST", "/_svc/faults", { respond: { status: 503 }, match: { path: "/v1/no" } });
+    await choose("Calls", "Calls of the API");
+    await page.getByText("POST /_svc/faults").waitFor({ state: "detached" });
     await choose("Status", "Errors");
+    await page.getByRole("row", { name: "POST /v1/projects" }).getByText("422 validation_failed").waitFor();
     await page.getByRole("link", { name: "POST /v1/projects", exact: true }).click();
     await sees("validation_failed");
     await page.locator("dd").getByText("owner").first().waitFor();

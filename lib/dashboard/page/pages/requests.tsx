@@ -25,8 +25,10 @@ const interval_ms = 5_000;
 /** The path of the page with all requests about a record. */
 export const requestsOf = (id: string): string => `/requests?search=${encodeURIComponent(id)}`;
 
-const Answered = ({ of: { status } }: { of: RecentRequest }) => (
-  <span class={`mono ${status === null || status >= 400 ? "bad" : "good"}`}>{status ?? "broke off"}</span>
+const Answered = ({ of: { status, code } }: { of: RecentRequest }) => (
+  <span class={`mono ${status === null || status >= 400 ? "bad" : "good"}`}>
+    {status ?? "broke off"} {code}
+  </span>
 );
 
 const statuses: readonly (readonly [string, string])[] = [
@@ -35,6 +37,11 @@ const statuses: readonly (readonly [string, string])[] = [
   ["2", "2xx"],
   ["4", "4xx"],
   ["5", "5xx"],
+];
+const calls: readonly (readonly [string, string])[] = [
+  ["", "All calls"],
+  ["api", "Calls of the API"],
+  ["control", "Control calls"],
 ];
 const methods = ["", "GET", "POST", "PUT", "PATCH", "DELETE"].map((one) => [one, one || "All methods"] as const);
 
@@ -77,9 +84,10 @@ export function RequestsPage() {
         . {sinceStart()}
       </p>
       <search class="filters">
-        <Field label="Search" type="search" value={value} onInput={onChange} placeholder="path or identifier" />
+        <Field label="Search" type="search" value={value} onInput={onChange} placeholder="path, identifier or error" />
         <Select label="Method" options={methods} {...filter("method")} />
         <Select label="Status" options={statuses} {...filter("status")} />
+        {session.value?.mode === "dev" && <Select label="Calls" options={calls} {...filter("calls")} />}
         <Select label="Key" options={[["", "All keys"], ...names.keys]} {...filter("key_id")} />
       </search>
       <Records
