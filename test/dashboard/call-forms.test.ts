@@ -59,6 +59,8 @@ test("the calls of the control interface have forms too, those of the session no
   assert.equal(commandOf(advance, origin), `svc-server clock advance 2h --url ${origin}`);
   assert.doesNotMatch(curlOf(advance, origin), /SVC_API_KEY/);
   assert.match(typescriptOf(advance, origin), /await fetch\("http:.*body: JSON\.stringify\(\{ by: "2h" \}\) \}\);/);
+  const script = call("PUT", "/_svc/inbox/shop", { responses: Array(1000).fill(500) });
+  assert.match(typescriptOf(script, origin), /JSON\.stringify\(\{ responses: Array\(1000\)\.fill\(500\) \}\)/);
   assert.equal(commandOf(call("DELETE", "/_svc/faults"), origin), undefined);
 });
 

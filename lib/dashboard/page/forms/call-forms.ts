@@ -81,12 +81,19 @@ export const curlOfDelivery = ({ url, headers, body }: DeliveryDetail["request"]
 
 const isName = (text: string) => /^[A-Za-z_$][\w$]*$/.test(text);
 
+/** So many equal values are written one by one. */
+const mostEqual = 10;
+
 /** A value as TypeScript source. `written` can override how a part is written. */
 export function literalOf(value: unknown, written: (value: unknown) => string | undefined = () => undefined): string {
   const own = written(value);
   if (own !== undefined) return own;
   if (value instanceof Secret) return `process.env.${value.variable}`;
-  if (Array.isArray(value)) return `[${value.map((one) => literalOf(one, written)).join(", ")}]`;
+  if (Array.isArray(value)) {
+    const texts = value.map((one) => literalOf(one, written));
+    const isLong = texts.length > mostEqual && texts.every((one) => one === texts[0]);
+    return isLong ? `Array(${texts.length}).fill(${texts[0]})` : `[${texts.join(", ")}]`;
+  }
   if (!isTree(value)) return escaped(JSON.stringify(value) ?? "undefined");
   const fields = Object.entries(value)
     .filter(([, one]) => one !== undefined)
