@@ -146,4 +146,33 @@ test("Chromium: what the forms offer", {
       await page.locator(".facts .status").getByText(state, { exact: true }).waitFor();
     }
   });
+
+  await suite.test("an inbox with many deliveries is searched, and says that it keeps no more", async (t) => {
+    const { page, client, service, fill } = await opened(t);
+    await client.webhooks.create({ url: "https://shop.inbox.test/hooks", events: ["project.created"] });
+    await client.projects.create({ name: "needle", region: "eu-west-1" });
+    await service.settle();
+    await page.route("**/_svc/inbox", async (route) => {
+      const response = await route.fetch();
+      const [first] = (await response.json()).data;
+      const others = Array.from({ length: 999 }, (_, i) => ({
+        ...first,
+        headers: { ...first.headers, "x-service-delivery": `dlv_${i}`, "x-service-event": "user.removed" },
+        body: "{}",
+      }));
+      await route.fulfill({ response, json: { data: [first, ...others] } });
+    });
+    await page.goto(`${page.url().replace(/\/$/, "")}/inbox`);
+    await page.getByText("Only the newest 1,000 are kept.").waitFor();
+    await page.getByText("and 800 older. Search for them.").waitFor();
+    assert.equal(await page.locator(".entry").count(), 200);
+    await page.locator(".entry").nth(199).click();
+    await fill("Search", "NEEDLE");
+    await page.locator(".entry").getByText("project.created").waitFor();
+    assert.equal(await page.locator(".entry").count(), 1);
+    await page.getByRole("heading", { name: "project.created" }).waitFor();
+    await fill("Search", "nothing of this name");
+    await page.getByText("No delivery contains this.").waitFor();
+    assert.deepEqual(await findingsOf(page), []);
+  });
 });

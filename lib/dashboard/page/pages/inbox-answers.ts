@@ -45,3 +45,8 @@ export function answersOf(text: string): unknown {
     return Array(Number(times)).fill(/^(timeout|drop)$/.test(word) ? { [word]: true } : Number(word));
   });
 }
+
+export const isGood = (answer: InboxAnswer | null) => {
+  const status = typeof answer === "object" && answer && "status" in answer ? answer.status : answer;
+  return typeof status === "number" && status < 300;
+};

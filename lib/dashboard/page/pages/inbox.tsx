@@ -1,22 +1,28 @@
 import { useState } from "preact/hooks";
-import { verifySignatureAsync } from "../../../client/signature.ts";
-import { type Caught, control, type InboxAnswer, type InboxSettings } from "../control.ts";
-import { Action, Button, Field, FormDialog, Select } from "../controls.tsx";
-import { instantOf } from "../format-time.ts";
+import { type Caught, control, type InboxSettings } from "../control.ts";
+import { Action, Field, FormDialog, Select } from "../controls.tsx";
 import { Form } from "../forms/form.tsx";
 import { type Change, useRead } from "../live.ts";
-import { Facts, indented, Ref, useOpen } from "../parts.tsx";
-import { subjectIn } from "../request-effects.tsx";
+import { useOpen } from "../parts.tsx";
 import { place, setQuery } from "../router.ts";
-import { Empty, loadingPage, Page, Section, Text, Time } from "../ui.tsx";
-import { answersOf, forms, presets, textOf, wordOf } from "./inbox-answers.ts";
+import { Empty, loadingPage, Page, Text, Time } from "../ui.tsx";
+import { answersOf, forms, isGood, presets, textOf, wordOf } from "./inbox-answers.ts";
+import { Delivery } from "./inbox-delivery.tsx";
 
 const concerns = ({ kind }: Change) => kind === "journal" || kind === "instruments";
+
 /** A delivery is identified by its headers, or by its time if it has none of them. */
 const nameOf = ({ headers, received_at, endpoint }: Caught): string =>
   headers["x-service-delivery"] === undefined
     ? `${endpoint} ${received_at}`
     : `${headers["x-service-delivery"]}.${headers["x-service-attempt"]}`;
+
+/** The service keeps so many deliveries; the page lists the newest of them. */
+const mostKept = 1000;
+const mostListed = 200;
+
+const contains = ({ url, headers, body, response }: Caught, wanted: string): boolean =>
+  [wordOf(response), url, ...Object.values(headers), body].some((text) => text.toLowerCase().includes(wanted));
 
 export function InboxPage() {
   const { data, error } = useRead(
@@ -27,7 +33,11 @@ export function InboxPage() {
   const name = place.value.query.get("name") ?? "";
   const { caught = [], settings = [] } = data ?? {};
   const names = [...new Set([...caught, ...settings].map(({ endpoint }) => endpoint))].sort();
-  const shown = caught.filter(({ endpoint }) => name === "" || endpoint === name).reverse();
+  const [search, setSearch] = useState("");
+  const wanted = search.trim().toLowerCase();
+  const shown = caught
+    .filter((one) => (name === "" || one.endpoint === name) && (wanted === "" || contains(one, wanted)))
+    .reverse();
   const open = useOpen(shown, nameOf, "delivery");
   if (!data) return loadingPage("Inbox", error);
   return (
@@ -68,7 +78,23 @@ export function InboxPage() {
         .map((one) => (
           <Setting key={one.endpoint} of={one} />
         ))}
-      {shown.length === 0 ? (
+      {caught.length > 0 && (
+        <search class="filters">
+          <Field
+            label="Search"
+            type="search"
+            value={search}
+            onInput={setSearch}
+            placeholder="event, answer, header or body"
+          />
+          {caught.length >= mostKept && (
+            <span class="hint">Only the newest {mostKept.toLocaleString("en")} are kept.</span>
+          )}
+        </search>
+      )}
+      {shown.length === 0 && caught.length > 0 ? (
+        <Empty>No delivery contains this.</Empty>
+      ) : shown.length === 0 ? (
         <Empty>
           No delivery yet. Create a webhook with the URL <code>https://shop.inbox.test/hooks</code>, then deploy
           something.
@@ -76,7 +102,7 @@ export function InboxPage() {
       ) : (
         <div class="halves">
           <ol class="list" aria-label="Deliveries">
-            {shown.map((one) => (
+            {shown.slice(0, mostListed).map((one) => (
               <li key={nameOf(one)}>
                 <button
                   type="button"
@@ -92,6 +118,9 @@ export function InboxPage() {
                 </button>
               </li>
             ))}
+            {shown.length > mostListed && (
+              <li class="hint">{`and ${shown.length - mostListed} older. Search for them.`}</li>
+            )}
           </ol>
           {open && <Delivery key={nameOf(open)} of={open} />}
         </div>
@@ -100,10 +129,6 @@ export function InboxPage() {
   );
 }
 
-const isGood = (answer: InboxAnswer | null) => {
-  const status = typeof answer === "object" && answer && "status" in answer ? answer.status : answer;
-  return typeof status === "number" && status < 300;
-};
 const attemptOf = ({ headers }: Caught) =>
   Number(headers["x-service-attempt"] ?? 1) === 1 ? "" : `attempt ${headers["x-service-attempt"]}`;
 
@@ -164,75 +189,3 @@ const Configure = ({ name, names }: { name: string; names: readonly string[] }) 
     )}
   </Form>
 );
-
-function Delivery({ of: { url, headers, body, received_at, endpoint, response } }: { of: Caught }) {
-  const subject = subjectIn(body);
-  const [isRaw, setRaw] = useState(false);
-  return (
-    <article class="detail">
-      <h2>{headers["x-service-event"] ?? "Delivery"}</h2>
-      <p class="facts">
-        <span>to {endpoint}</span>
-        <span class="mono">{instantOf(received_at)}</span>
-        <span>
-          answered <span class={isGood(response) ? "mono good" : "mono bad"}>{wordOf(response)}</span>
-        </span>
-        {subject !== undefined && (
-          <span>
-            about <Ref of={subject} />
-          </span>
-        )}
-      </p>
-      <p class="mono text">POST {url}</p>
-      <div class="mono">
-        <Facts of={headers} />
-      </div>
-      <SignatureCheck body={body} header={headers["x-service-signature"]} />
-      <Section
-        title="Body"
-        actions={
-          <Button onClick={() => setRaw(!isRaw)}>{isRaw ? "Show it with line breaks" : "Show the raw text"}</Button>
-        }
-      >
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
-        <pre class="tall" tabIndex={0}>
-          {isRaw ? body : indented(body)}
-        </pre>
-      </Section>
-    </article>
-  );
-}
-
-/** Verifies the signature as a receiver does. The secret does not leave this page. */
-function SignatureCheck({ body, header }: { body: string; header: string | undefined }) {
-  const [secret, setSecret] = useState("");
-  const [isRight, setRight] = useState<boolean>();
-  if (header === undefined) return <p class="hint">It is not signed: its endpoint has no secret.</p>;
-  return (
-    <form
-      class="signature"
-      onSubmit={async (event) => {
-        event.preventDefault();
-        setRight(await verifySignatureAsync(secret, body, header));
-      }}
-    >
-      <Field
-        label="Secret"
-        value={secret}
-        onInput={(value) => {
-          setSecret(value);
-          setRight(undefined);
-        }}
-        hint="It is the key of the HMAC-SHA256 over the raw body."
-      />
-      <Button type="submit" reason={secret === "" ? "Enter the secret of the endpoint." : undefined}>
-        Check the signature
-      </Button>
-      {isRight !== undefined && (
-        <p class={isRight ? "good" : "problem"} role="status">
-          {isRight ? "The signature is valid." : "The signature does not match this secret."}
-        </p>
-      )}
-    </form>
-  );
-}
