@@ -175,4 +175,15 @@ test("Chromium: what the forms offer", {
     await page.getByText("No delivery contains this.").waitFor();
     assert.deepEqual(await findingsOf(page), []);
   });
+
+  await suite.test("a scenario that people often want is one press away", async (t) => {
+    const { page, service, button, project, deploy } = await opened(t, "/scenarios");
+    await button("The next health check fails").click();
+    await page.getByRole("row", { name: "the next deployment" }).getByText("fail at health check").waitFor();
+    await button("The next build takes 10 min").click();
+    await page.getByRole("row", { name: "building 10m" }).waitFor();
+    const { id } = await deploy((await project()).id);
+    await service.clock.advance("5m");
+    assert.equal((await service.client().deployments.get({ id })).status, "failed");
+  });
 });

@@ -1,11 +1,11 @@
 import { control, type Scenario } from "../control.ts";
-import { Field, FormDialog, Select } from "../controls.tsx";
+import { Action, Field, FormDialog, Select } from "../controls.tsx";
 import { dollars } from "../format-time.ts";
 import { Form, filled } from "../forms/form.tsx";
 import { JsonForm, numberOf } from "../forms/json-form.tsx";
 import { type Change, useRead } from "../live.ts";
 import { Records } from "../parts.tsx";
-import { Page, Text } from "../ui.tsx";
+import { Page, Section, Text } from "../ui.tsx";
 
 const concerns = ({ kind }: Change) => kind === "instruments" || kind === "deployment" || kind === "generation";
 
@@ -25,6 +25,13 @@ const example = {
     logs: [{ level: "error", message: "1 test failed" }],
   },
   times: 1,
+};
+
+const examples: Readonly<Record<string, object>> = {
+  "The next build fails": { next: "deployment", outcome: { result: "fail", at: "building" } },
+  "The next health check fails": { next: "deployment", outcome: { result: "fail", at: "health_check" } },
+  "The next build takes 10 min": { next: "deployment", outcome: { durations: { building: "10m" } } },
+  "The next generation fails": { next: "generation", outcome: { result: "fail" } },
 };
 
 export function ScenariosPage() {
@@ -50,6 +57,15 @@ export function ScenariosPage() {
       }
     >
       <p class="hint">A scenario decides how simulated work ends. The first that matches wins.</p>
+      <Section title="Examples">
+        <div class="row">
+          {Object.entries(examples).map(([name, scenario]) => (
+            <Action key={name} run={() => control.addScenario(scenario)}>
+              {name}
+            </Action>
+          ))}
+        </div>
+      </Section>
       <Records
         of={data}
         error={error}
