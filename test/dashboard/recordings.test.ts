@@ -204,6 +204,7 @@ test("Chromium: recordings", { skip }, async (suite) => {
     await page.getByText("Recording: 6 calls").waitFor();
     await button("Stop").click();
     await page.getByLabel("recorded.test.ts").waitFor();
+    await fill("Name of the test", "it's back");
     const [download] = await Promise.all([page.waitForEvent("download"), button("Save the test").click()]);
     assert.equal(download.suggestedFilename(), "recorded.test.ts");
     const file = join(temporaryFolder(t), "recorded.test.ts");
@@ -212,6 +213,7 @@ test("Chromium: recordings", { skip }, async (suite) => {
     assert.doesNotMatch(text, /_[0-9A-Z]{26}/, text);
     assert.doesNotMatch(text, /"2h"|snapshots/, text);
     for (const line of [
+      'test("it\'s back", async (t) => {',
       "const deployment3 = await client.deployments.rollback({ id: deployment2.id });",
       'await service.clock.advance("10s");',
       'await assert.rejects(client.projects.create({ name: "old", region: "eu-west-1" }), { code: "name_taken" });',

@@ -101,4 +101,6 @@ export type Runner = keyof typeof runners;
 export interface Form {
   readonly runner: Runner;
   readonly hasTimers: boolean;
+  /** The name of the test; an empty one says where it was recorded. */
+  readonly title?: string;
 }

@@ -100,7 +100,7 @@ export function recordedTest(recording: Recording, form: Form): string {
   }
   if (faults.length > 0) lines.push("", "// They come last, since no call of the dashboard meets them.", ...faults);
   const people = [...known.values()].map(({ record }) => record);
-  const title = isOfService ? "recorded from a service" : "recorded on the dashboard";
+  const title = form.title?.trim() || (isOfService ? "recorded from a service" : "recorded on the dashboard");
   const { secrets } = names;
   return fileOf({ lines, startedAt, needsSeed, actors, clients, people, secrets, title, isStrict: isOfService, form });
 }

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { Action, Button, Select } from "../controls.tsx";
+import { Action, Button, Field, Select } from "../controls.tsx";
 import { Modal } from "../modal.tsx";
 import { Code, save } from "../parts.tsx";
 import { type Form, type Runner, runners } from "./recorded-names.ts";
@@ -32,7 +32,8 @@ export function Recorder() {
 function Result({ fileFor }: { fileFor: (form: Form) => string }) {
   const [runner, setRunner] = useState<Runner>("node:test");
   const [hasTimers, setTimers] = useState(false);
-  const file = fileFor({ runner, hasTimers });
+  const [title, setTitle] = useState("");
+  const file = fileFor({ runner, hasTimers, title });
   const close = () => {
     recordedFile.value = undefined;
   };
@@ -41,6 +42,7 @@ function Result({ fileFor }: { fileFor: (form: Form) => string }) {
       <div class="stack">
         <h2>The recorded test</h2>
         <p class="hint">It starts a service of its own, repeats your steps, and checks how everything ended.</p>
+        <Field label="Name of the test" value={title} onInput={setTitle} placeholder="recorded on the dashboard" />
         <Select
           label="Test runner"
           value={runner}
