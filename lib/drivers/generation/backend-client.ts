@@ -182,7 +182,7 @@ export function createBackendClient(options: BackendOptions, outbound: BackendNe
         },
       }),
 
-    /** A retry if the backend accepted nothing; undefined after any other response. */
+    /** A retry, or a failure after ten minutes, if the backend accepted nothing; undefined after any other response. */
     retryBusy(
       response: BackendResponse,
       { elapsed_ms }: GenerationWork,

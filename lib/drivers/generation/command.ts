@@ -123,7 +123,7 @@ export function commandDriver(
     });
     const disarm = deadline(timeout_ms, () => void stop(run, "limit"));
     const ending = await run.child.ended.finally(disarm);
-    // Processes that left the group during the run.
+    // Some processes may have left the group during the run.
     killProcessesIn(folder);
     run.output = withoutSecrets(run.output);
     return resultOf(run, ending, () => readOutput(output, work.kind), timeout_ms);

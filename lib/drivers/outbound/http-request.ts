@@ -191,7 +191,7 @@ function sendRequest(
     signal.addEventListener("abort", cancel);
     connect(handshaken, sending, request, connection, settle);
     sending.on("response", receive);
-    // Requests never ask for a protocol upgrade, so 101 is an ordinary response and its socket is destroyed.
+    // No request asks for an upgrade, so a 101 counts as a plain response.
     sending.on("upgrade", (response, socket) => {
       receive(response);
       socket.destroy();

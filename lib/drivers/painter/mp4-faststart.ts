@@ -15,7 +15,7 @@ function boxAt(file: Buffer, path: readonly string[], from = 0, to = file.length
   return rest.length === 0 ? found : boxAt(file, rest, found.start + 8, found.end);
 }
 
-/** The boxes that have creation and modification times after the version. */
+/** The boxes in which the creation and modification times follow the version. */
 const timestamped = [
   ["moov", "mvhd"],
   ["moov", "trak", "tkhd"],

@@ -53,7 +53,7 @@ const defined = (attributes: Attributes) =>
 function createTracer(api: Api): Tracer {
   const { trace, context, ROOT_CONTEXT, SpanKind, SpanStatusCode } = api;
   const tracer = trace.getTracer("svc-server", version());
-  // For programs without a context manager. A context manager also knows the program's own spans.
+  // For programs without a context manager, which would also know the spans of the program.
   const contexts = new AsyncLocalStorage<Context>();
   const causes = new Map<string, string>();
   const clock = createClock("real");

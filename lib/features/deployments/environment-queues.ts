@@ -31,7 +31,7 @@ export function createEnvironmentQueues(
 ) {
   const deployments = store.using(deploymentsRepository);
 
-  /** On PostgreSQL each organization has a job: if all had one, their transactions would wait for its row. */
+  /** On PostgreSQL, one job per organization: transactions of different ones would wait for the row of a shared job. */
   const scheduleStart = (tx: Tx, { organization_id }: OfOrganizationOrAll, wait_ms: number) =>
     store.engine.hasRowLocks && organization_id !== undefined
       ? queue.addUnique(tx, "deployments.turns", { organization_id }, `turns ${organization_id}`, wait_ms)

@@ -51,7 +51,7 @@ const inputsOf = { image: imageInput, video: videoInput } as const;
 export const models: readonly Model[] = builtIn.map((model) => ({ ...model, input: inputsOf[model.kind] }));
 
 const text = (most: number, meaning: string) => optionalField(textOf(0, most), meaning);
-/** Any inputs; the four named ones must be strings (schema/generations.md#sizes-and-other-models). */
+/** Any inputs; those named here must be strings (schema/generations.md#sizes-and-other-models). */
 const anyInput = v.looseObject({
   model,
   prompt: text(maxPrompt, `${prompted} Built-in models need it; others may run without.`),

@@ -55,7 +55,7 @@ export function organizationsService({ store, feed, clock, ids, users, keys, onP
       return row;
     },
 
-    /** All organizations of the service, for the dashboard in the mode `dev`. */
+    /** The organizations of the service, 1,000 at most. */
     all: () => organizations().all({}),
 
     get: (caller: Pick<Caller, "organization_id">, tx?: Tx) => get(caller, tx),
