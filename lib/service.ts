@@ -128,7 +128,7 @@ const stoppedApps = ({ deployments }: Settings) =>
       ]
     : [];
 
-/** Warns at every start of protections that the operator has turned off. */
+/** Logs a warning for each protection that the operator has turned off, at every start. */
 function warnOfOpenings({ outbound: { allow }, trustNetwork: { names }, deployments }: Settings, log: Log): void {
   if (allow.length > 0)
     log.warn("outbound requests may reach addresses that are not public", { allow: allow.join(", ") });

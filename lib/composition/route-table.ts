@@ -16,7 +16,7 @@ import type { Journal } from "../emulator/instruments/journal.ts";
 import type { Notices } from "../emulator/instruments/notices.ts";
 import { stream } from "../features/events/operations.ts";
 import { createWriter, type Writer } from "../http/answer.ts";
-import { createAudit, createEntries } from "../http/audited.ts";
+import { createAudit, createEntries } from "../http/audit-entries.ts";
 import { type Authenticator, unauthenticated } from "../http/authenticate.ts";
 import type { AllowsOrigin } from "../http/cors.ts";
 import type { RunningRequests } from "../http/handler.ts";

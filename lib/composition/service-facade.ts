@@ -186,7 +186,7 @@ export function createFacade(host: ServiceInstance): Service<string | null> {
     },
     async close() {
       const forgotten = calls.atEnd();
-      // If a call was not awaited, that error comes first: it may be why something was never used.
+      // A call that was not awaited may be why a scenario was never used, so it is reported first.
       await host.close().catch((error) => {
         throw forgotten ?? error;
       });

@@ -5,7 +5,7 @@ import { type Caller, execute, type Operation } from "../kernel/operation.ts";
 import { LongList, readWhole } from "../kernel/page.ts";
 import type { Rules } from "../kernel/validation.ts";
 import { type Answer, longLengthOf, type Writer } from "./answer.ts";
-import type { Audit } from "./audited.ts";
+import type { Audit } from "./audit-entries.ts";
 import type { Authentication, Authenticator } from "./authenticate.ts";
 import { largeBody, parseBody, readBody } from "./body.ts";
 import type { Idempotency } from "./idempotency.ts";

@@ -30,7 +30,7 @@ export const phraseOf = (status: number): string => STATUS_CODES[status] ?? "";
 export type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => unknown;
 
-/** Timeouts for a client's request, in milliseconds. Node answers 408 and closes the connection. */
+/** Limits for slow and idle clients, in ms. Node answers a late request with 408 and closes an idle connection. */
 export type RequestTimeouts = Pick<
   ServerOptions,
   "headersTimeout" | "requestTimeout" | "connectionsCheckingInterval" | "keepAliveTimeout"

@@ -140,7 +140,7 @@ export interface OpenDatabase {
   release(): void;
 }
 
-/** A database as bytes. Images never change. */
+/** Takes and restores images: copies of the whole database as bytes, which never change. */
 export interface Images {
   /** Runs synchronous `work` between transactions, so that it sees only committed rows. */
   between<T>(work: () => T): Promise<T>;

@@ -86,7 +86,7 @@ const outbound: Readonly<Record<string, string>> = {
   "bin/verify/probe.ts": "tries a server as its users do, in a process of its own",
   "lib/platform/proxy/forward.ts":
     "sends requests for apps to their ports on this machine, and those of svc-server record to its upstream",
-  "lib/platform/proxy/target.ts": "the agents that hold connections to apps",
+  "lib/platform/proxy/backend.ts": "the agents that hold connections to apps",
   "lib/platform/containers/engine-api.ts": "speaks to the container engine over its unix socket",
   "lib/platform/runtime/health.ts": "asks an app on this machine whether it is healthy",
   "bin/event-stream.ts": "hears the stream of the service that the person at the keyboard names",

@@ -13,7 +13,7 @@ export interface ButtonProps {
   readonly isBusy?: boolean;
   /** Whether the button's menu or form is open. */
   readonly isExpanded?: boolean;
-  /** Whether the choice that the button makes is the present one. */
+  /** For one of several choices: whether it is chosen now. */
   readonly isPressed?: boolean;
   /** `danger` opens a confirmation, `destroy` confirms it; `time` moves the clock. */
   readonly kind?: "main" | "danger" | "destroy" | "quiet" | "time";

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 
-/** A dialog over the page. It opens before the next key press and returns the focus when it closes. */
+/** A dialog over the page. No key press reaches the page below, and the focus returns when it closes. */
 export function Modal({
   label,
   close,

@@ -30,7 +30,7 @@ export interface Mailer {
   close(): void;
 }
 
-/** A mailer that calls a function of the user. */
+/** A mailer that calls the function of the option `mail.transport`. */
 export function functionMailer(transport: MailTransport): Mailer {
   return {
     async send(mail) {

@@ -47,7 +47,7 @@ export interface Sent {
   readonly duration_ms: number;
   /** From the receiver's `Retry-After`; undefined if it is missing or malformed. */
   readonly retry_after_ms?: number | undefined;
-  /** From a script: the attempt stays open and ends with this result after this time on the service's clock. */
+  /** Set by a scripted timeout: how long, on the service's clock, the attempt stays open before it ends so. */
   readonly open_ms?: number;
   /** Nothing was sent because the address is public (option `confined`). */
   readonly isOutside?: boolean;

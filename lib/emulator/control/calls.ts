@@ -158,7 +158,6 @@ interface Listed<Given> {
   clear(): unknown;
 }
 
-/** The calls that manage a list. */
 function listCalls<S extends Schema>(
   path: "scenarios" | "faults",
   of: (ports: CallsPorts) => Listed<v.InferOutput<S>>,

@@ -188,7 +188,7 @@ export function createOutbox(ports: Ports) {
       } catch (error) {
         failure ??= { error };
       }
-      // If the lease was lost, this process may already run the job again.
+      // If the lease was lost, the entry may belong to the job's next run.
       if (wakeUps.get(endpoint_id) === wakeThis) wakeUps.delete(endpoint_id);
       await Promise.all(inFlight.values());
       deletion.release();

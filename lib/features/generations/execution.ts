@@ -210,7 +210,7 @@ export function createExecution(ports: Ports) {
       removeFileAfterCommit(tx, generation_id);
     },
 
-    /** The job `generations.cancel`: cancels the driver's work and removes a file that has no record after a crash. */
+    /** The job `generations.cancel`: cancels the driver's work, and removes a file that a crash left. */
     async cancel(generation_id: string, handle: string | null): Promise<Outcome> {
       const row = await generations().byId({ id: generation_id });
       if (!row) return done();

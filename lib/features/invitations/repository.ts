@@ -3,7 +3,7 @@ import { equal, type Queries } from "../../store/query.ts";
 import type { Row } from "../../store/tables.ts";
 
 type Key = { organization_id: string; id: string };
-/** The columns that sending and resending an invitation set. */
+/** The columns that are set when an invitation is sent or resent. */
 const renewed = ["token_hash", "invited_at", "expires_at", "invited_by", "invited_by_key_id", "scopes"] as const;
 export type Renewal = Pick<Row<"invitations">, (typeof renewed)[number]>;
 /** The newest mail of an invitation and its result. */

@@ -53,7 +53,7 @@ const ofProcess = {
   /** Ports that have closed connections to make room. Removed once there is room again. */
   crowded: new Set<Port>(),
   taken: 0,
-  /** The descriptors of the apps' WebSockets. */
+  /** How many descriptors the apps' WebSockets use. */
   upgradedApps: 0,
 };
 

@@ -1,6 +1,6 @@
 import { setImmediate } from "./system.ts";
 
-/** Resolves in the next tick, after pending timers and I/O. */
+/** Resolves after the pending I/O has had its turn. */
 export const yieldToEventLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** For functions that may be called in a loop, such as `while (!done) await call()`: every 64th call yields. */

@@ -73,7 +73,7 @@ export function signalProcess(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Kills processes of apps, found by their environment: also those that left their group or lost their parent. */
+/** Kills processes of apps, found by their variables, since they may have left their group or lost their parent. */
 export function killStrays(isOurs: (of: { deployment_id: string; port: string | undefined }) => boolean): void {
   for (const { pid } of allProcesses()) {
     const variables = pid === process.pid ? "" : (readOf(pid, "environ") ?? "");

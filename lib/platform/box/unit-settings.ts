@@ -22,7 +22,7 @@ const isThere: Readonly<Record<keyof typeof settings, () => boolean>> = {
   network: () => !existsSync("/dev/net/tun"),
 };
 
-/** The change to the systemd unit if one of its settings prevents the box. */
+/** How to change the systemd unit, if one of its settings prevents this part of the box. */
 export const unitAdvice = (part: keyof typeof settings): string | undefined =>
   isThere[part]()
     ? `a setting of its unit is in the way (${settings[part]}): add svc-server-process.conf of fixtures/hosting`

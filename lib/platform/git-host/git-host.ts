@@ -1,6 +1,6 @@
 import { repoRule } from "../../features/deployments/source.ts";
 import type { Answer } from "../../http/answer.ts";
-import type { Audit, Entries } from "../../http/audited.ts";
+import type { Audit, Entries } from "../../http/audit-entries.ts";
 import type { Authentication, Authenticator } from "../../http/authenticate.ts";
 import { cancellationOf } from "../../http/limits/cancellation.ts";
 import type { RequestContext } from "../../http/request-context.ts";

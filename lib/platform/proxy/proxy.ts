@@ -5,10 +5,10 @@ import { maxHeaderBytes } from "../../kernel/answers-of-apps.ts";
 import { createChunkJoiner } from "../../kernel/node/small-chunks.ts";
 import type { PasswordHashes } from "../../kernel/secrets/password-hash.ts";
 import { pause } from "../runtime/pause.ts";
+import { type Backend, createTarget, type Target } from "./backend.ts";
 import { forward, forwardUpgrade, isRepeatable, type Result } from "./forward.ts";
 import { createGuard, type Guard } from "./guard.ts";
 import { framingFault, hasBody } from "./headers.ts";
-import { type Backend, createTarget, type Target } from "./target.ts";
 
 /** How long a request waits for an app that is restarting. */
 const hold_ms = 5_000;
