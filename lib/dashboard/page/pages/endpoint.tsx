@@ -54,15 +54,10 @@ export function EventsField() {
       <fieldset class="checks">
         <legend class="unseen">Choose the events</legend>
         <Check label="all events" isOn={isAll} set={(isOn) => set(isOn ? "*" : "")} />
-        {eventNames.map((name) => (
-          <Check
-            key={name}
-            label={name}
-            isOn={isAll || chosen.includes(name)}
-            isDisabled={isAll}
-            set={(isOn) => tick(name, isOn)}
-          />
-        ))}
+        {!isAll &&
+          eventNames.map((name) => (
+            <Check key={name} label={name} isOn={chosen.includes(name)} set={(isOn) => tick(name, isOn)} />
+          ))}
       </fieldset>
     </>
   );

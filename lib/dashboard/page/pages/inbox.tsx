@@ -80,13 +80,7 @@ export function InboxPage() {
         ))}
       {caught.length > 0 && (
         <search class="filters">
-          <Field
-            label="Search"
-            type="search"
-            value={search}
-            onInput={setSearch}
-            placeholder="event, answer, header or body"
-          />
+          <Field label="Search" type="search" value={search} onInput={setSearch} placeholder="event, answer or body" />
           {caught.length >= mostKept && (
             <span class="hint">Only the newest {mostKept.toLocaleString("en")} are kept.</span>
           )}

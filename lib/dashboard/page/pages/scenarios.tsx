@@ -28,10 +28,10 @@ const example = {
 };
 
 const examples: Readonly<Record<string, object>> = {
-  "The next build fails": { next: "deployment", outcome: { result: "fail", at: "building" } },
-  "The next health check fails": { next: "deployment", outcome: { result: "fail", at: "health_check" } },
-  "The next build takes 10 min": { next: "deployment", outcome: { durations: { building: "10m" } } },
-  "The next generation fails": { next: "generation", outcome: { result: "fail" } },
+  "Build fails once": { next: "deployment", outcome: { result: "fail", at: "building" } },
+  "Health check fails once": { next: "deployment", outcome: { result: "fail", at: "health_check" } },
+  "Build takes 10 min once": { next: "deployment", outcome: { durations: { building: "10m" } } },
+  "Generation fails once": { next: "generation", outcome: { result: "fail" } },
 };
 
 export function ScenariosPage() {
