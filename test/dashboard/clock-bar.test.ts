@@ -126,7 +126,7 @@ test("Chromium: the clock bar on every screen, and in every tab", {
     for (const [given, words] of [
       ["banana", "must be a duration"],
       ["2m", "jobs? ran"],
-      ["apple", "must be a duration"],
+      ["apple", "^Advance by must be a duration"],
     ] as const) {
       await fill("Advance by", given);
       await page.keyboard.press("Enter");

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import { sentenceOf } from "./api.ts";
 import {
   advance,
   type ClockState,
@@ -140,7 +141,11 @@ function Next({
 
 function Custom({ run }: { run: (by: string) => Promise<unknown> }) {
   const [by, setBy] = useState("");
-  const { isBusy, error, start, forget } = useWork(() => run(by.trim()));
+  const { isBusy, error, start, forget } = useWork(() =>
+    run(by.trim()).catch((problem) => {
+      throw new Error(sentenceOf(problem).replace(/^By /, "Advance by "));
+    }),
+  );
   const why = by.trim() === "" ? "Enter a duration such as 36h." : undefined;
   return (
     <form
