@@ -11,14 +11,12 @@ import { DeliveryPage } from "./pages/deliveries.tsx";
 import { DeploymentPage } from "./pages/deployment.tsx";
 import { DeploymentsPage } from "./pages/deployments.tsx";
 import { EnvironmentPage } from "./pages/environment.tsx";
-import { EventsPage } from "./pages/events.tsx";
 import { GenerationPage, GenerationsPage } from "./pages/generations.tsx";
 import { InstrumentPage, isInstrument } from "./pages/instrument-pages.tsx";
 import { IntegrationPage, IntegrationsPage } from "./pages/integrations.tsx";
 import { OverviewPage } from "./pages/overview.tsx";
 import { ProjectPage } from "./pages/project.tsx";
 import { ProjectsPage } from "./pages/projects.tsx";
-import { RequestPage, RequestsPage } from "./pages/requests.tsx";
 import { SignInPage } from "./pages/sign-in.tsx";
 import { WebhookPage, WebhooksPage } from "./pages/webhooks.tsx";
 import { followLinks, href, place } from "./router.ts";
@@ -53,16 +51,14 @@ function Outlet() {
     case "integrations":
       if (part) return <DeliveryPage key={key} family="integrations" id={id} dlv={part} />;
       return id ? <IntegrationPage key={key} id={id} /> : <IntegrationsPage key={key} />;
+    case "events":
+    case "requests":
     case "people":
     case "keys":
     case "audit-log":
     case "system":
     case "usage":
-      return <InstrumentPage key={`${key} ${feature}`} feature={feature} />;
-    case "events":
-      return <EventsPage key={key} />;
-    case "requests":
-      return id ? <RequestPage key={key} id={id} /> : <RequestsPage key={key} />;
+      return <InstrumentPage key={`${key} ${feature}`} feature={feature} id={id} />;
     default:
       if (isInstrument(feature)) return <InstrumentPage key={`${key} ${feature}`} feature={feature} />;
       return (

@@ -7,7 +7,7 @@ import { Icon, type IconName } from "./icon.tsx";
 import { useRead } from "./live.ts";
 import { Modal } from "./modal.tsx";
 import { groups, type PageLink } from "./navigation.ts";
-import { requestsOf } from "./pages/requests.tsx";
+import { requestsOf } from "./recent-requests.ts";
 import { go, place } from "./router.ts";
 import { theme, themes } from "./theme.tsx";
 

@@ -13,3 +13,6 @@ export const lastMove = async (): Promise<number | undefined> =>
   (await controlCalls()).find((one) => one.path === "/_svc/clock/advance" && isOwnRequest(one.request_id))?.number;
 
 export const controlCallsSince = async (number = 0) => (await controlCalls()).filter((one) => one.number > number);
+
+/** The path of the page with all requests about a record. It is not in the file of that page, which loads later. */
+export const requestsOf = (id: string): string => `/requests?search=${encodeURIComponent(id)}`;

@@ -4,11 +4,11 @@ import { filled } from "../forms/form.tsx";
 import { useCall } from "../live.ts";
 import { useNames } from "../names.ts";
 import { Records, Ref } from "../parts.tsx";
+import { requestsOf } from "../recent-requests.ts";
 import { href, place, setQuery } from "../router.ts";
 import { useLaneNames } from "../timeline-names.ts";
 import { Page, Text, Time } from "../ui.tsx";
 import { Pages } from "./projects.tsx";
-import { requestsOf } from "./requests.tsx";
 
 /** The audit log has no entries for these, because each creates a record that documents itself. */
 const leftOut = ["deployments.create", "generations.create"];

@@ -9,11 +9,11 @@ import { serviceNow, speed, useCall } from "../live.ts";
 import { Block, Copy, indented, Records, Ref } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
 import { type Family, hostOf, isGood, wordOf } from "../receiver-health.tsx";
+import { requestsOf } from "../recent-requests.ts";
 import { subjectIn } from "../request-effects.tsx";
 import { href, place } from "../router.ts";
 import { Empty, loadingPage, Page, Section, Status, Text, Time } from "../ui.tsx";
 import { Pages } from "./projects.tsx";
-import { requestsOf } from "./requests.tsx";
 
 interface OfEndpoint {
   readonly family: Family;

@@ -5,6 +5,7 @@ import { Cancel, isUnfinished, Redeploy, RollBack } from "../forms/deploy.tsx";
 import { useRead } from "../live.ts";
 import { useNames } from "../names.ts";
 import { Facts, Ref } from "../parts.tsx";
+import { requestsOf } from "../recent-requests.ts";
 import { href } from "../router.ts";
 import { readSources, refOf, type Source, shortVersion } from "../sources.ts";
 import { Standing, Step } from "../step.tsx";
@@ -12,7 +13,6 @@ import { Link, loadingPage, Page, Section, Status, Text, Time } from "../ui.tsx"
 import { States } from "./deployment-states.tsx";
 import { LogView, useLog } from "./log.tsx";
 import { deploymentLog } from "./log-pages.ts";
-import { requestsOf } from "./requests.tsx";
 
 export function DeploymentPage({ id }: { id: string }) {
   const names = useNames();

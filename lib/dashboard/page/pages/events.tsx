@@ -3,12 +3,12 @@ import { catalog, type EventName } from "../../../features/events/catalog.ts";
 import { Select } from "../controls.tsx";
 import { useCall } from "../live.ts";
 import { Block, Ref } from "../parts.tsx";
+import { requestsOf } from "../recent-requests.ts";
 import { subjectOf } from "../request-effects.tsx";
 import { href, place, setQuery } from "../router.ts";
 import { useProjects } from "../tables.tsx";
 import { Empty, Loading, Page, Text, Time } from "../ui.tsx";
 import { Pages } from "./projects.tsx";
-import { requestsOf } from "./requests.tsx";
 
 const names = Object.keys(catalog) as EventName[];
 

@@ -18,6 +18,7 @@ export const isInstrument = (feature: string): boolean =>
 
 interface Chosen {
   readonly feature: string;
+  readonly id?: string;
 }
 
 let Loaded: ComponentType<Chosen> | undefined;

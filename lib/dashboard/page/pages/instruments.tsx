@@ -1,18 +1,24 @@
 import { TimelineDock, TimelinePage } from "../timeline/timeline.tsx";
 import { AuditLogPage } from "./audit-log.tsx";
+import { EventsPage } from "./events.tsx";
 import { FaultsPage } from "./faults.tsx";
 import { InboxPage } from "./inbox.tsx";
 import { KeysPage } from "./keys.tsx";
 import { MailPage } from "./mail.tsx";
 import { PeoplePage } from "./people.tsx";
+import { RequestPage, RequestsPage } from "./requests.tsx";
 import { ScenariosPage } from "./scenarios.tsx";
 import { SnapshotsPage } from "./snapshots.tsx";
 import { SystemPage } from "./system.tsx";
 import { UsagePage } from "./usage.tsx";
 
 /** The instruments of `dev`, and what few visits open. */
-export function Instruments({ feature }: { feature: string }) {
+export function Instruments({ feature, id }: { feature: string; id?: string }) {
   switch (feature) {
+    case "events":
+      return <EventsPage />;
+    case "requests":
+      return id ? <RequestPage id={id} /> : <RequestsPage />;
     case "people":
       return <PeoplePage />;
     case "keys":

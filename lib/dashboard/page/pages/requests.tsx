@@ -22,9 +22,6 @@ const concerns = ({ kind }: Change) => ["journal", "instruments", "event", "reco
 /** In `start` no message tells of a request, so the list is read again this often. */
 const interval_ms = 5_000;
 
-/** The path of the page with all requests about a record. */
-export const requestsOf = (id: string): string => `/requests?search=${encodeURIComponent(id)}`;
-
 const Answered = ({ of: { status, code } }: { of: RecentRequest }) => (
   <span class={`mono ${status === null || status >= 400 ? "bad" : "good"}`}>
     {status ?? "broke off"} {code}
