@@ -20,7 +20,7 @@ function isReached(server: Server, port: number): Promise<boolean> {
     };
     const cancel = systemTimer(arrival_ms, () => answer(false));
     client.on("error", () => answer(false));
-    server.once("connection", (socket) => {
+    server.on("connection", (socket) => {
       // After an ordinary close, some programs could not take the port for a minute.
       socket.resetAndDestroy();
       answer(true);
