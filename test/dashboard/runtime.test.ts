@@ -19,7 +19,7 @@ test("Chromium: apps that really run", { skip }, async (suite) => {
     const { id } = await here.project("web");
     const { url } = await here.service.listen();
     const page = await dashboardPage(t, open, url, `/projects/${id}`);
-    const { button, submit, fill, sees } = controlsOf(page);
+    const { button, submit, fill, choose, sees } = controlsOf(page);
     const output = page.locator(".lines");
     const starts = (version: string, count: number) =>
       output
@@ -54,7 +54,10 @@ test("Chromium: apps that really run", { skip }, async (suite) => {
     await button("Set a variable").click();
     await fill("Variable", "TOKEN");
     await fill("Value", "plain-text");
+    // The name makes it a secret, which the log would hide.
+    await choose("Kind", "plain");
     await submit("Save");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
     here.repos.commit("acme/web", app("two"));
     const two = await here.release(id);
     await output.getByText("listening as two plain-text").waitFor();
