@@ -65,7 +65,6 @@ test("Chromium: the clock bar on every screen, and in every tab", {
     await button("Record").click();
     await page.getByText("Recording: 0 calls").waitFor();
     await page.reload();
-    await button("Record").click();
     await button("Stop").click();
     await button("Record").waitFor();
     await page.reload();

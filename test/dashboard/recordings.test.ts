@@ -48,6 +48,11 @@ test("Chromium: recordings", { skip }, async (suite) => {
         await choose("Kind", "secret");
         await submit("Save");
         await page.getByText("TOKEN").waitFor();
+        // The tab goes on with its recording after a reload, and keeps no copy of it.
+        page.on("dialog", (dialog) => void dialog.accept());
+        await page.reload();
+        await page.getByText("Recording: 1 call").waitFor();
+        assert.equal(await page.evaluate('sessionStorage.getItem("svc-recording")'), null);
         await button("Edit domains").click();
         await fill("Host names", "www.example.com, example.com");
         await submit("Save");

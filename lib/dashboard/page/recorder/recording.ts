@@ -4,6 +4,7 @@ import { type Ended, onCall, shown } from "../calls.ts";
 import { control } from "../control.ts";
 import { inputOf } from "../forms/call-forms.ts";
 import { serviceNow, serviceTime } from "../live.ts";
+import { type Kept, keepForReload, takeKept } from "./kept-recording.ts";
 import type { Known } from "./recorded-before.ts";
 import { type Form, featureOf, identifiersIn, isRecord, isRunning, type Json } from "./recorded-names.ts";
 import type { Step } from "./recorded-test.ts";
@@ -26,23 +27,32 @@ const warn = (event: Event) => event.preventDefault();
 
 /** Starts to record every write of this tab. */
 export async function startRecording(): Promise<void> {
-  const steps: Step[] = [];
-  const mode = session.value;
-  let needsSeed = false;
-  /** The recipient of the mail with a token, by token. */
-  const mails = new Map<unknown, string>();
   const startedAt = timeOf(await api.organization.get()) ?? serviceNow();
   const [scenarios, inboxes] = await Promise.all([control.scenarios(), control.inboxes()]);
-  let now = startedAt;
+  const kept = { startedAt, now: startedAt, scenarios, inboxes, steps: [], needsSeed: false };
+  const { see, seen, keep } = record(kept);
+  shown.value.forEach(see);
+  for (const record of await unfinished()) seen.set(record["id"] as string, { record, list: undefined });
+  // What runs holds its slots in the test too.
+  for (const [id, { record }] of seen) if (isRunning(id, record)) keep(id);
+}
 
-  const { seen, known, keep, ...records } = createSeen(steps);
+/** Records from here on: at the start, and again after the tab was loaded anew. */
+function record({ startedAt, scenarios, inboxes, ...kept }: Kept) {
+  const { steps } = kept;
+  const mode = session.value;
+  let { now, needsSeed } = kept;
+  /** The recipient of the mail with a token, by token. */
+  const mails = new Map(kept.mails);
+
+  const { seen, known, keep, environments, ...records } = createSeen(steps, kept);
   const see = (ended: Ended) => {
     if (ended.call.path === "/_svc/mail" && isRecord(ended.answer) && Array.isArray(ended.answer["data"]))
       for (const mail of ended.answer["data"].filter(isRecord)) mails.set(mail["token"], String(mail["to"]));
     records.see(ended);
   };
   /** Snapshots are not recorded as steps. Restoring one removes the steps made since. */
-  const marks = new Map<string, { readonly steps: number; readonly now: number }>();
+  const marks = new Map(kept.marks);
   const goesBack = ({ call, answer }: Ended): boolean => {
     const [, id] = /^\/_svc\/snapshots(?:\/([^/]+)(?:\/restore)?)?$/.exec(call.path) ?? [""];
     if (call.path === "/_svc/snapshots") for (const made of idOf(answer)) marks.set(made, { steps: steps.length, now });
@@ -54,10 +64,6 @@ export async function startRecording(): Promise<void> {
     }
     return /^\/_svc\/(snapshots|forks|preview|deliveries\/orders)\b/.test(call.path);
   };
-  shown.value.forEach(see);
-  for (const record of await unfinished()) seen.set(record["id"] as string, { record, list: undefined });
-  // What runs holds its slots in the test too.
-  for (const [id, { record }] of seen) if (isRunning(id, record)) keep(id);
   const end = onCall((ended) => {
     now = Math.max(now, timeOf(ended.answer) ?? serviceTime.value?.now ?? 0);
     if (ended.call.method === "GET") return see(ended);
@@ -73,6 +79,7 @@ export async function startRecording(): Promise<void> {
   stop = async () => {
     stop = undefined;
     removeEventListener("beforeunload", warn);
+    removeEventListener("pagehide", hide);
     // A move of the clock may be on its way.
     await changesEnded();
     end();
@@ -104,10 +111,20 @@ export async function startRecording(): Promise<void> {
     const recording = { startedAt, endedAt: now, steps, known: sorted, ends, needsSeed, scenarios, inboxes };
     recordedFile.value = (form) => recordedTest(recording, form);
   };
+  const hide = () =>
+    keepForReload({
+      ...{ startedAt, scenarios, inboxes, steps, now, needsSeed, mails: [...mails], marks: [...marks] },
+      ...{ seen: [...seen], known: [...known], environments: [...environments] },
+    });
   recordedFile.value = undefined;
-  recorded.value = 0;
+  recorded.value = steps.length;
   addEventListener("beforeunload", warn);
+  addEventListener("pagehide", hide);
+  return { see, seen, keep };
 }
+
+const kept = takeKept();
+if (kept) record(kept);
 
 export const stopRecording = async (): Promise<void> => stop?.();
 

@@ -1,14 +1,14 @@
 import type { Ended } from "../calls.ts";
-import type { Known } from "./recorded-before.ts";
-import { identifiersIn, isRecord, type Json } from "./recorded-names.ts";
+import type { Kept } from "./kept-recording.ts";
+import { identifiersIn, isRecord } from "./recorded-names.ts";
 import type { Step } from "./recorded-test.ts";
 
 /** Remembers the records in answers, and those from before the recording that its steps refer to. */
-export function createSeen(steps: readonly Step[]) {
-  const seen = new Map<string, Known>();
-  const known = new Map<string, Known>();
+export function createSeen(steps: readonly Step[], kept: Pick<Kept, "seen" | "known" | "environments">) {
+  const seen = new Map(kept.seen);
+  const known = new Map(kept.known);
   /** By project, as last read. */
-  const environments = new Map<string, readonly Json[]>();
+  const environments = new Map(kept.environments);
 
   const keep = (id: string): void => {
     const found = seen.get(id);
@@ -21,6 +21,7 @@ export function createSeen(steps: readonly Step[]) {
   return {
     seen,
     known,
+    environments,
     keep,
     see({ call, answer }: Pick<Ended, "call" | "answer">): void {
       if (!isRecord(answer)) return;
