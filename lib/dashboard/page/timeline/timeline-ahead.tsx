@@ -2,10 +2,10 @@ import { advance } from "../clock.ts";
 import type { Preview } from "../control.ts";
 import { Action, Button, Select } from "../controls.tsx";
 import { clockOf, instantOf } from "../format-time.ts";
-import { lookAhead, lookedAhead, lookUntil } from "../look-ahead.tsx";
+import { answerOf, lookAhead, lookedAhead, lookUntil, subjectsOf } from "../look-ahead.tsx";
 import { href } from "../router.ts";
 import { useLaneNames } from "../timeline-names.ts";
-import { Empty, Section } from "../ui.tsx";
+import { Empty, Section, Text } from "../ui.tsx";
 import { lanesOf } from "./timeline-lanes.ts";
 
 const targets: readonly (readonly [string, string])[] = [
@@ -66,12 +66,19 @@ export function Ahead({ now, isManual }: { now: number; isManual: boolean }) {
 }
 
 function Found({ of, isOld }: { of: Preview; isOld: boolean }) {
-  const marks = lanesOf([], of.entries, useLaneNames())
-    .flatMap(({ marks, title }) => marks.map((mark) => ({ mark, title })))
+  const names = useLaneNames();
+  const subjectOf = subjectsOf(of, names);
+  const marks = lanesOf([], of.entries, names)
+    .flatMap(({ marks, title }) => marks.map((mark) => ({ mark, title: subjectOf(mark.entry) ?? title })))
     .sort((one, other) => one.mark.entry.seq - other.mark.entry.seq);
   return (
     <>
-      <p class="hint" role="status">
+      <p role="status">
+        <strong>
+          <Text of={answerOf(of, names)} />
+        </strong>
+      </p>
+      <p class="hint">
         Until {instantOf(of.now)} UTC: {of.ran} {of.ran === 1 ? "job" : "jobs"}, {marks.length}{" "}
         {marks.length === 1 ? "entry" : "entries"}.{isOld && " The clock was moved since then: look again."}
       </p>
@@ -81,8 +88,8 @@ function Found({ of, isOld }: { of: Preview; isOld: boolean }) {
             <span class="mono">{clockOf(mark.entry.at)}</span>
             <span class={mark.hue}>{mark.text.replaceAll("_", " ")}</span>
             {mark.page ? (
-              <a class="mono hint" href={href(mark.page)}>
-                {title}
+              <a class="mono hint" href={href(mark.page)} title={"id" in mark.entry ? mark.entry.id : undefined}>
+                <Text of={title} />
               </a>
             ) : (
               <span class="mono hint">{title}</span>
