@@ -40,6 +40,29 @@ test("Chromium: what the forms offer", {
     await refused("Email", /^bo@acme\.test has an invitation/);
   });
 
+  await suite.test("a webhook to this machine goes through an inbox, and has a secret of its own", async (t) => {
+    const { page, origin, client, button, submit, fill } = await opened(t, "/webhooks");
+    await button("New webhook").click();
+    await fill("URL", "http://localhost:3000/hooks");
+    await button("Use https://localhost-3000-hooks.inbox.test/hooks and forward to it").click();
+    await page.getByText("The inbox forwards to http://localhost:3000/hooks.").waitFor();
+    const secret = await page.getByLabel("Secret", { exact: true }).inputValue();
+    assert.match(secret, /^whsec_[A-Za-z0-9+/]{32}$/);
+    assert.deepEqual(await findingsOf(page), []);
+    await submit("Create");
+    await page.getByRole("heading", { name: "https://localhost-3000-hooks.inbox.test/hooks" }).waitFor();
+    assert.equal((await client.webhooks.list()).data[0]?.url, "https://localhost-3000-hooks.inbox.test/hooks");
+    const { data } = await (await fetch(`${origin}/_svc/inboxes`)).json();
+    assert.deepEqual(
+      data.map((one: { endpoint: string; forward: string }) => [one.endpoint, one.forward]),
+      [["localhost-3000-hooks", "http://localhost:3000/hooks"]],
+    );
+    // Each form has a secret of its own.
+    await page.goBack();
+    await button("New webhook").click();
+    assert.notEqual(await page.getByLabel("Secret", { exact: true }).inputValue(), secret);
+  });
+
   await suite.test("a variable that looks like a secret is one, unless somebody decides otherwise", async (t) => {
     const { page, client, project, button, submit, fill, choose } = await opened(t);
     const { id } = await project("web");

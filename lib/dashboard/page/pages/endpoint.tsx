@@ -15,6 +15,9 @@ import { Link, Page, Status, Time } from "../ui.tsx";
 /** The events of an endpoint as text. */
 export const eventsText = (events: readonly string[]) => (events.includes("*") ? "all events" : events.join(", "));
 
+/** No check here: the service refuses unknown names. */
+export const eventsOf = (text: string) => listOf(text) as ("*" | keyof typeof catalog)[];
+
 /** Parses headers from lines of `Name: value`. */
 export const headersOf = (text: string): Record<string, string> =>
   Object.fromEntries(

@@ -1,24 +1,24 @@
 import type { Webhook } from "../../../client/generated/records.ts";
-import type { catalog } from "../../../features/events/catalog.ts";
-import { api, session } from "../api.ts";
+import { api } from "../api.ts";
 import { Field, Select } from "../controls.tsx";
-import { Form, listOf } from "../forms/form.tsx";
+import { Form } from "../forms/form.tsx";
 import { useCall } from "../live.ts";
 import { Ref } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
 import { TurnedOff } from "../receiver-health.tsx";
-import { go } from "../router.ts";
 import { loadingPage, Page, Status } from "../ui.tsx";
 import { DeliveriesPart } from "./deliveries.tsx";
 import {
   EndpointActions,
   EndpointsPage,
   EventsField,
+  eventsOf,
   eventsText,
   HeadersField,
   headersOf,
   headersText,
 } from "./endpoint.tsx";
+import { NewWebhook } from "./new-webhook.tsx";
 
 const overlaps: readonly (readonly [string, string])[] = [
   ["", "stops immediately"],
@@ -26,42 +26,6 @@ const overlaps: readonly (readonly [string, string])[] = [
   ["24h", "also signs for a day"],
   ["7d", "also signs for a week"],
 ];
-
-/** No check here: the service refuses unknown names. */
-const eventsOf = (text: string) => listOf(text) as ("*" | keyof typeof catalog)[];
-
-const NewWebhook = () => (
-  <Form
-    label="New webhook"
-    kind="main"
-    submit="Create"
-    reason={refusal("webhooks:write")}
-    start={{ url: "", events: "*", secret: "", headers: "" }}
-    run={async ({ url, events, secret, headers }) => {
-      const made = await api.webhooks.create({
-        url: url.trim(),
-        events: eventsOf(events),
-        ...(secret && { secret }),
-        ...(headers.trim() && { headers: headersOf(headers) }),
-      });
-      go(`/webhooks/${made.id}`);
-    }}
-  >
-    <Field
-      label="URL"
-      type="url"
-      hint={
-        session.value?.mode === "dev"
-          ? "For a program on this machine: https://NAME.inbox.test/… and, in Inbox, Set answers, Forward to."
-          : "https://…"
-      }
-      required
-    />
-    <EventsField />
-    <Field label="Secret" type="password" hint="It signs every delivery. Nobody can read it again." />
-    <HeadersField />
-  </Form>
-);
 
 export const WebhooksPage = () => (
   <EndpointsPage
