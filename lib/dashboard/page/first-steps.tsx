@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { api } from "./api.ts";
+import { api, session } from "./api.ts";
 import { Action } from "./controls.tsx";
 import { Copy } from "./parts.tsx";
 import { scopeRefusal } from "./permissions.ts";
@@ -10,6 +10,7 @@ interface Step {
   readonly text: string;
   readonly isDone: boolean;
   readonly command: string;
+  readonly hint?: string;
 }
 
 /** What is there already. A step is ticked once it is done, no matter by which tool. */
@@ -34,7 +35,13 @@ function stepsOf({ project_id, hasDeployment, hasWebhook }: Begun, key: string):
     {
       text: "Get notified of events",
       isDone: hasWebhook,
-      command: post("webhooks", { url: "https://hook.inbox.test/", events: ["*"] }),
+      // Only dev has an inbox.
+      ...(session.value?.mode === "dev"
+        ? { command: post("webhooks", { url: "https://hook.inbox.test/", events: ["*"] }) }
+        : {
+            command: post("webhooks", { url: "https://your-server.example/hooks", events: ["*"] }),
+            hint: "Put the address of your own program into it.",
+          }),
     },
   ];
 }
@@ -57,7 +64,7 @@ export function FirstSteps({ begun }: { begun: Begun }) {
   return (
     <Section title="First steps" actions={add}>
       <ol class="steps">
-        {steps.map(({ text, isDone, command }) => (
+        {steps.map(({ text, isDone, command, hint }) => (
           <li key={text} class={isDone ? "done" : undefined}>
             <div class="section-head">
               <span class="row">
@@ -67,6 +74,7 @@ export function FirstSteps({ begun }: { begun: Begun }) {
                 Copy
               </Copy>
             </div>
+            {hint && <p class="hint">{hint}</p>}
             <pre>{command}</pre>
           </li>
         ))}
