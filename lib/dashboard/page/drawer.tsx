@@ -7,6 +7,7 @@ import { commandOf, curlOf, typescriptOf } from "./forms/call-forms.ts";
 import { Code } from "./parts.tsx";
 import type { RecordedCall } from "./recorded-call.ts";
 import { origin, place } from "./router.ts";
+import { Text } from "./ui.tsx";
 
 export const isDrawerOpen = signal(false);
 
@@ -111,7 +112,7 @@ function List({
           <summary>
             <strong>{one.call.id ?? one.call.path}</strong>{" "}
             <span class="hint">
-              {one.call.method}
+              {one.call.method} <Text of={one.call.id ? one.call.path : ""} class="mono" />
               {one.problem !== undefined && `, refused: ${one.problem}`}
             </span>
           </summary>
