@@ -4,7 +4,6 @@ import { actAs, loadSession, people, person, session, signOut } from "./api.ts";
 import { BottomBar } from "./bottom-bar.tsx";
 import { Action, Button, Select } from "./controls.tsx";
 import { Drawer } from "./drawer.tsx";
-import { instantOf } from "./format-time.ts";
 import { Icon } from "./icon.tsx";
 import { isLive, isOld, lostAt, refreshAll, useRead } from "./live.ts";
 import { groups } from "./navigation.ts";
@@ -137,6 +136,8 @@ function Who() {
   );
 }
 
+const capital = (text: string) => text.slice(0, 1).toUpperCase() + text.slice(1);
+
 /** Under which start of the service its warning about the clock was read. */
 const storedRead = "svc-read";
 
@@ -155,7 +156,8 @@ function Notices() {
       )}
       {clock_warning !== null && read !== started_at && (
         <p class="row">
-          When the service started at {instantOf(started_at)} UTC, {clock_warning}.
+          {capital(clock_warning.split(",", 1)[0] ?? "")}, and is back to real time. Waiting work keeps its remaining
+          time.
           <Button
             onClick={() => {
               sessionStorage.setItem(storedRead, started_at);
