@@ -1,13 +1,14 @@
 import { useState } from "preact/hooks";
 import { covers, scopes } from "../../../kernel/roles.ts";
 import { api, session } from "../api.ts";
-import { Field, Select } from "../controls.tsx";
+import { Button, Field, Select } from "../controls.tsx";
 import { instantOf } from "../format-time.ts";
 import { CheckField, Form } from "../forms/form.tsx";
 import { serviceNow, useCall } from "../live.ts";
 import { useNames } from "../names.ts";
-import { Once, Records, Ref } from "../parts.tsx";
+import { Copy, Once, Records, Ref } from "../parts.tsx";
 import { scopeRefusal } from "../permissions.ts";
+import { origin } from "../router.ts";
 import { Page, Text, Time } from "../ui.tsx";
 
 const day_ms = 86_400_000;
@@ -19,12 +20,25 @@ const lifetimes: readonly (readonly [string, string])[] = [
 ];
 
 export function KeysPage() {
-  const [made, setMade] = useState<string>();
+  const [made, setMade] = useState<{ name: string; key: string }>();
   const names = useNames();
   const { data, error } = useCall("keys.list", {}, "rights record");
   return (
     <Page title="API keys" actions={<NewKey made={setMade} />}>
-      {made !== undefined && <Once label="New API key" secret={made} />}
+      {made && (
+        <>
+          <Once label="New API key" secret={made.key} />
+          <p class="row">
+            <span class="hint">
+              This is the key <Text of={made.name} />.
+            </span>
+            <Copy text={`curl -H "Authorization: Bearer ${made.key}" ${origin}/v1/projects`}>Copy a call with it</Copy>
+            <Button kind="quiet" onClick={() => setMade(undefined)}>
+              Hide it
+            </Button>
+          </p>
+        </>
+      )}
       <Records
         of={data?.data}
         error={error}
@@ -77,7 +91,7 @@ const RevokeKey = ({ id, name }: { id: string; name: string }) => (
 /** The form has a value for each scope too. */
 const unset: Readonly<Record<string, string>> = { name: "", expires: "" };
 
-const NewKey = ({ made }: { made: (key: string) => void }) => (
+const NewKey = ({ made }: { made: (one: { name: string; key: string }) => void }) => (
   <Form
     label="New API key"
     kind="main"
@@ -91,7 +105,7 @@ const NewKey = ({ made }: { made: (key: string) => void }) => (
         ...(wanted.length > 0 && { scopes: wanted }),
         ...(expires && { expires_at: new Date(serviceNow() + Number(expires) * day_ms).toISOString() }),
       });
-      made(key);
+      made({ name, key });
     }}
   >
     <Field label="Name" required />
