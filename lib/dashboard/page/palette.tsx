@@ -9,6 +9,7 @@ import { Modal } from "./modal.tsx";
 import { groups, type PageLink } from "./navigation.ts";
 import { requestsOf } from "./recent-requests.ts";
 import { go, place } from "./router.ts";
+import { shortVersion } from "./sources.ts";
 import { theme, themes } from "./theme.tsx";
 
 export const isPaletteOpen = signal(false);
@@ -117,10 +118,14 @@ async function readRecords(signal: AbortSignal) {
       ...lifecycle.states.map((state) =>
         item("state", "rocket", `/deployments?status=${state}`, `${state.replace("_", " ")} deployments`),
       ),
-      ...deployments.data.map(({ id, project_id, environment, status }) => {
-        const name = projects.data.find((one) => one.id === project_id)?.name ?? project_id;
-        return item("deployment", "rocket", `/deployments/${id}`, `${name} to ${environment}: ${status}`);
-      }),
+      // What is or was live leads: it is what people look for.
+      ...deployments.data
+        .toSorted((a, b) => Number(b.status === "active") - Number(a.status === "active"))
+        .map(({ id, project_id, environment, status, version }) => {
+          const name = projects.data.find((one) => one.id === project_id)?.name ?? project_id;
+          const what = [name, shortVersion(version)].filter(Boolean).join(" ");
+          return item("deployment", "rocket", `/deployments/${id}`, `${what} to ${environment}: ${status}`);
+        }),
       ...webhooks.data.map(({ id, url }) => item("webhook", "webhook", `/webhooks/${id}`, url)),
       ...integrations.data.map(({ id, name }) => item("integration", "plug", `/integrations/${id}`, name)),
       ...users.data.map(({ name, email }) => item("person", "users", "/people", `${name}, ${email}`)),
@@ -149,9 +154,12 @@ function Open() {
   const { data, error } = useRead("palette", readRecords, () => false);
   const pages = groups().flatMap(([, links]) => links);
   const wanted = search.trim().toLowerCase();
+  const places = pages.map(
+    ([path, text, icon]): Item => ({ key: path, text, kind: "page", icon, run: () => go(path) }),
+  );
+  // Before a search, what can be done here: the pages stand beside it.
   const all: Item[] = [
-    ...pages.map(([path, text, icon]): Item => ({ key: path, text, kind: "page", icon, run: () => go(path) })),
-    ...actions,
+    ...(wanted === "" ? [...actions, ...places] : [...places, ...actions]),
     ...deeds(actions),
     ...(data?.items ?? []),
   ].filter(({ text, kind }) => wanted.split(/\s+/).every((word) => `${text} ${kind}`.toLowerCase().includes(word)));
