@@ -1,7 +1,7 @@
 import { type Comparison, control, type StoredSnapshot } from "../control.ts";
 import { Select } from "../controls.tsx";
 import { type Change, useRead } from "../live.ts";
-import { Table } from "../parts.tsx";
+import { Ref, Table } from "../parts.tsx";
 import { place, setQuery } from "../router.ts";
 import { Empty, Loading, Section, Text } from "../ui.tsx";
 
@@ -39,6 +39,23 @@ function Result({ from, to }: { from: string; to: string }) {
   return <Differences of={data} />;
 }
 
+/** What a restore takes away, by kind. */
+export function Lost({ since }: { since: string }) {
+  const { data } = useRead(`compare ${since}`, () => control.compare(since, ""), concerns);
+  if (!data) return null;
+  return data.changes.length === 0 ? <p>No record has changed since.</p> : <Counts of={data} />;
+}
+
+const Counts = ({ of }: { of: Comparison }) => (
+  <p class="facts">
+    {Object.entries(of.counts).map(([type, count]) => (
+      <span key={type}>
+        {type.replaceAll("_", " ")}: {partsOf(count).join(", ")}
+      </span>
+    ))}
+  </p>
+);
+
 const sum = (of: Comparison) =>
   Object.values(of.counts).reduce((all, { added, changed, removed }) => all + added + changed + removed, 0);
 
@@ -51,13 +68,7 @@ const marks = { added: "+", changed: "~", removed: "−" } as const;
 function Differences({ of }: { of: Comparison }) {
   return (
     <>
-      <p class="facts">
-        {Object.entries(of.counts).map(([type, count]) => (
-          <span key={type}>
-            {type.replaceAll("_", " ")}: {partsOf(count).join(", ")}
-          </span>
-        ))}
-      </p>
+      <Counts of={of} />
       <Table kind="differences" head={["Change", "Record", "Fields"]}>
         {of.changes.slice(0, 200).map(({ change, type, id, fields }) => (
           <tr key={`${type} ${id}`}>
@@ -65,7 +76,7 @@ function Differences({ of }: { of: Comparison }) {
               {marks[change]} {change}
             </td>
             <td>
-              {type.replaceAll("_", " ")} <span class="mono hint">{id}</span>
+              {type.replaceAll("_", " ")} {change === "removed" ? <span class="mono hint">{id}</span> : <Ref of={id} />}
             </td>
             <td>
               {change === "changed" ? (

@@ -1,3 +1,4 @@
+import { session } from "../api.ts";
 import { control, type ListeningFork, type StoredSnapshot } from "../control.ts";
 import { Action, Field, FormDialog, Select } from "../controls.tsx";
 import { instantOf } from "../format-time.ts";
@@ -5,7 +6,7 @@ import { Form, filled } from "../forms/form.tsx";
 import { type Change, useRead } from "../live.ts";
 import { Records } from "../parts.tsx";
 import { loadingPage, Page, Section, Text } from "../ui.tsx";
-import { Compare, titleOf } from "./compare.tsx";
+import { Compare, Lost, titleOf } from "./compare.tsx";
 
 const concerns = ({ kind }: Change) => kind === "instruments";
 
@@ -27,7 +28,10 @@ export function SnapshotsPage() {
         <>
           <TakeSnapshot />
           <FormDialog label="Reset" title="Reset the service?" kind="danger" run={control.reset}>
-            <p>Everything since the start is lost. The state goes back to the seed; snapshots and forks stay.</p>
+            <p>
+              The state goes back to what it was when the service started, at{" "}
+              {instantOf(session.value?.started_at ?? "")} UTC. Everything since then is lost; snapshots and forks stay.
+            </p>
           </FormDialog>
         </>
       }
@@ -73,6 +77,7 @@ const snapshotColumns = {
     <span class="row end">
       <FormDialog label="Restore" title="Restore this snapshot?" kind="danger" run={() => control.restore(id)}>
         <p>The service goes back to {instantOf(now)} UTC. Everything since then is lost.</p>
+        <Lost since={id} />
       </FormDialog>
       <Action run={() => control.fork({ from: id, muted: true })}>Fork</Action>
       <FormDialog label="Delete" title="Delete this snapshot?" kind="danger" run={() => control.removeSnapshot(id)}>
@@ -102,7 +107,7 @@ const NewFork = ({ snapshots }: { snapshots: readonly StoredSnapshot[] }) => (
 
 const forkColumns = {
   Fork: ({ id, url }: ListeningFork) => (
-    <a href={`${url}/dashboard`} target="_blank" rel="noreferrer">
+    <a class="out" href={`${url}/dashboard`} target="_blank" rel="noreferrer">
       {id} at {url}
     </a>
   ),
