@@ -163,6 +163,7 @@ test("Chromium: calls and recordings", {
     await page.getByRole("radio", { name: "curl", exact: true }).check();
     await page.getByText("keys.list", { exact: false }).click();
     const first = page.locator("details.call[open]").filter({ hasText: "keys.list" });
+    await first.locator("summary").getByText("/v1/api-keys").waitFor();
     await first.getByRole("button", { name: "Copy" }).click();
     await first.getByRole("button", { name: "Copied" }).waitFor();
     assert.equal(await page.evaluate("navigator.clipboard.readText()"), await first.locator("pre").textContent());

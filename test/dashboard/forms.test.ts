@@ -44,7 +44,13 @@ test("Chromium: what the forms offer", {
     const { page, origin, client, button, submit, fill } = await opened(t, "/webhooks");
     await button("New webhook").click();
     await fill("URL", "http://localhost:3000/hooks");
-    await button("Use https://localhost-3000-hooks.inbox.test/hooks and forward to it").click();
+    await page.setViewportSize({ width: 390, height: 844 });
+    const cut = await page
+      .getByRole("dialog")
+      .evaluate((one) => (one as unknown as Box).scrollWidth - (one as unknown as Box).clientWidth);
+    assert.equal(cut, 0, "the form fits a phone");
+    await page.getByText("localhost-3000-hooks.inbox.test forwards to it.").waitFor();
+    await button("Use this inbox").click();
     await page.getByText("The inbox forwards to http://localhost:3000/hooks.").waitFor();
     const secret = await page.getByLabel("Secret", { exact: true }).inputValue();
     assert.match(secret, /^whsec_[A-Za-z0-9+/]{32}$/);
@@ -52,15 +58,32 @@ test("Chromium: what the forms offer", {
     await submit("Create");
     await page.getByRole("heading", { name: "https://localhost-3000-hooks.inbox.test/hooks" }).waitFor();
     assert.equal((await client.webhooks.list()).data[0]?.url, "https://localhost-3000-hooks.inbox.test/hooks");
-    const { data } = await (await fetch(`${origin}/_svc/inboxes`)).json();
+    const inboxes = await (await fetch(`${origin}/_svc/inboxes`)).json();
     assert.deepEqual(
-      data.map((one: { endpoint: string; forward: string }) => [one.endpoint, one.forward]),
+      (inboxes as { data: Inbox[] }).data.map((one) => [one.endpoint, one.forward]),
       [["localhost-3000-hooks", "http://localhost:3000/hooks"]],
     );
     // Each form has a secret of its own.
     await page.goBack();
     await button("New webhook").click();
     assert.notEqual(await page.getByLabel("Secret", { exact: true }).inputValue(), secret);
+  });
+
+  await suite.test("a new key says whose it is, is tried by a copied call, and hides", async (t) => {
+    const { page, origin, button, submit, fill } = await opened(t, "/keys");
+    await button("New API key").click();
+    await fill("Name", "ci");
+    await submit("Create");
+    const key = await page.getByLabel("New API key", { exact: true }).inputValue();
+    await page.getByText("This is the key ci.").waitFor();
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"], { origin });
+    await button("Copy a call with it").click();
+    await button("Copied").waitFor();
+    const copied = await page.evaluate("navigator.clipboard.readText()");
+    assert.equal(copied, `curl -H "Authorization: Bearer ${key}" ${origin}/v1/projects`);
+    assert.deepEqual(await findingsOf(page), []);
+    await button("Hide it").click();
+    await page.getByLabel("New API key", { exact: true }).waitFor({ state: "detached" });
   });
 
   await suite.test("a variable that looks like a secret is one, unless somebody decides otherwise", async (t) => {
@@ -210,3 +233,12 @@ test("Chromium: what the forms offer", {
     assert.equal((await service.client().deployments.get({ id })).status, "failed");
   });
 });
+
+interface Box {
+  readonly scrollWidth: number;
+  readonly clientWidth: number;
+}
+interface Inbox {
+  readonly endpoint: string;
+  readonly forward: string;
+}

@@ -191,6 +191,7 @@ test("Chromium: the instruments of dev", {
     await submit("Delete").click();
     await link.waitFor({ state: "detached" });
     await button("Restore").click();
+    await page.getByRole("dialog").getByText("project: 1 added").waitFor();
     await submit("Restore").click();
     await page.getByText("No record differs.").waitFor();
     assert.deepEqual((await service.client({ apiKey: "sk_live_demo_owner" }).projects.list({})).data, []);

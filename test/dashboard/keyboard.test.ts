@@ -191,7 +191,7 @@ test("Chromium: the keyboard", { skip: noBrowser || (!isLong && "npm run test:da
 
     await press(".");
     assert.match(await at(), /^aside Calls/);
-    await to("summary deployments.get GET");
+    await to(`summary deployments.get GET /v1/deployments/${deployment}`);
     await press("Enter");
     await to("button Copy");
     await press("Escape");

@@ -75,6 +75,7 @@ test("Chromium: lists", { skip: noBrowser || (!isLong && "npm run test:dashboard
     await page.keyboard.type("failed staging checkout");
     await page.keyboard.press("Enter");
     await page.waitForURL(`**/deployments/${failed}`);
+    await page.getByText("nothing is built and nothing runs", { exact: false }).first().waitFor();
     // From the reason to its line.
     await page.getByRole("link", { name: /^Line \d+ of the log$/ }).click();
     await page.locator(".line.linked.error").waitFor();

@@ -65,6 +65,9 @@ test("Chromium: the overview", {
     await page.getByLabel("Due next").getByRole("link", { name: "till to production" }).waitFor();
     await begin("See the next hour");
     await page.getByLabel("What would happen").getByText("deployment.succeeded").waitFor();
+    await page.getByText("1 deployment succeeds.").waitFor();
+    const told = page.getByLabel("What would happen").getByRole("listitem").filter({ hasText: "deployment.succeeded" });
+    assert.match((await told.getByRole("link").textContent()) ?? "", /^till · production \w+$/);
     await begin("Keep this state");
     await page.getByRole("cell", { name: "snap_1" }).waitFor();
     await begin("Try it in a fork");

@@ -123,6 +123,8 @@ test("Chromium", { skip: noBrowser || (!isLong && "npm run test:dashboard runs i
     await fill("API key", key);
     await button("Sign in").click();
     await page.getByText("Nothing has been deployed yet.", { exact: false }).waitFor();
+    await page.locator("pre").getByText("https://your-server.example/hooks").waitFor();
+    assert.equal(await page.getByText("inbox.test").count(), 0, "only dev has an inbox");
     await page.keyboard.press("Control+k");
     await page.getByRole("option", { name: "Overview" }).waitFor();
   });

@@ -74,6 +74,7 @@ test("Chromium: after a restart", { skip }, async (suite) => {
     const page = await dashboardPage(t, open, origin);
     const notice = page.getByText("the clock of the database was", { exact: false });
     await notice.waitFor();
+    assert.match((await notice.textContent()) ?? "", /^The clock .* ahead .*back to real time\. Waiting work keeps/);
     await page.locator(".chart").getByText("measured since", { exact: false }).waitFor();
     for (const name of ["Requests", "Inbox", "Snapshots", "Faults"]) {
       await page.getByRole("link", { name, exact: true }).click();

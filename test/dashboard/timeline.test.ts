@@ -156,9 +156,6 @@ test("Chromium: the time axis", { skip }, async (suite) => {
     await page.getByRole("button", { name: "Look ahead" }).click();
     const ahead = page.getByLabel("What would happen");
     await ahead.getByText("deployment.succeeded").waitFor();
-    await page.getByText("1 deployment succeeds.").waitFor();
-    const told = ahead.getByRole("listitem").filter({ hasText: "deployment.succeeded" });
-    assert.match((await told.getByRole("link").textContent()) ?? "", /^.+ · production \w+$/);
     await page.locator(".bar.ahead").first().waitFor();
     assert.equal(JSON.stringify([service.journal.list(), service.clock.now(), service.snapshots.list()]), before);
     await page.getByRole("button", { name: "Go there" }).click();

@@ -7,6 +7,7 @@ import { useNames } from "../names.ts";
 import { Facts, Ref } from "../parts.tsx";
 import { requestsOf } from "../recent-requests.ts";
 import { href } from "../router.ts";
+import { Simulated } from "../simulated.tsx";
 import { readSources, refOf, type Source, shortVersion } from "../sources.ts";
 import { Standing, Step } from "../step.tsx";
 import { Link, loadingPage, Page, Section, Status, Text, Time } from "../ui.tsx";
@@ -55,6 +56,7 @@ export function DeploymentPage({ id }: { id: string }) {
         <Link to={`/projects/${project.id}`} of={project.name} />
         <Time at={created_at} />
       </p>
+      <Simulated log={log.data ?? []} />
       <States of={deployment} log={log.data ?? []} />
       {isUnfinished(deployment) && <Standing family="deployments" of={deployment} />}
       <Reason of={deployment} log={log.data ?? []} live={live} isMade={sources.get(id)?.is_made_to_fail === true} />

@@ -47,9 +47,11 @@ export const NewWebhook = () => (
           <Field label="URL" type="url" hint={forward ? `The inbox forwards to ${forward}.` : "https://…"} required />
           {local && (
             <p class="row">
-              <span class="hint">A program on this machine is reached through an inbox.</span>
+              <span class="hint">
+                A program on this machine is reached through an inbox: {local.name}.inbox.test forwards to it.
+              </span>
               <Button onClick={() => set({ url: local.url, inbox: local.name, forward: url.trim() })}>
-                {`Use ${local.url} and forward to it`}
+                Use this inbox
               </Button>
             </p>
           )}

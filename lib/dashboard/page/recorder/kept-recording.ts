@@ -4,8 +4,6 @@ import type { Known } from "./recorded-before.ts";
 import type { Json } from "./recorded-names.ts";
 import type { Step } from "./recorded-test.ts";
 
-const stored = "svc-recording";
-
 /** The entries of a map, as JSON. */
 type Entries<K, V> = readonly (readonly [K, V])[];
 
@@ -22,14 +20,4 @@ export interface Kept {
   readonly seen?: Entries<string, Known>;
   readonly known?: Entries<string, Known>;
   readonly environments?: Entries<string, readonly Json[]>;
-}
-
-/** Keeps a recording while this tab loads the page again. No other tab sees it, and it ends with the tab. */
-export const keepForReload = (recording: Kept): void => sessionStorage.setItem(stored, JSON.stringify(recording));
-
-/** The recording that ran when this tab left the page. */
-export function takeKept(): Kept | undefined {
-  const text = sessionStorage.getItem(stored);
-  sessionStorage.removeItem(stored);
-  return text === null ? undefined : JSON.parse(text);
 }

@@ -4,7 +4,7 @@ import { type Ended, onCall, shown } from "../calls.ts";
 import { control } from "../control.ts";
 import { inputOf } from "../forms/call-forms.ts";
 import { serviceNow, serviceTime } from "../live.ts";
-import { type Kept, keepForReload, takeKept } from "./kept-recording.ts";
+import type { Kept } from "./kept-recording.ts";
 import type { Known } from "./recorded-before.ts";
 import { type Form, featureOf, identifiersIn, isRecord, isRunning, type Json } from "./recorded-names.ts";
 import type { Step } from "./recorded-test.ts";
@@ -21,6 +21,8 @@ const timeOf = (answer: unknown): number | undefined => {
   return isRecord(meta) ? Date.parse(String(meta["timestamp"])) : undefined;
 };
 
+/** Where this tab keeps a recording while it loads the page again. */
+const stored = "svc-recording";
 let stop: (() => Promise<void>) | undefined;
 /** Lets the browser ask before it leaves: the steps of a recording are in this tab only. */
 const warn = (event: Event) => event.preventDefault();
@@ -121,6 +123,16 @@ function record({ startedAt, scenarios, inboxes, ...kept }: Kept) {
   addEventListener("beforeunload", warn);
   addEventListener("pagehide", hide);
   return { see, seen, keep };
+}
+
+/** Keeps a recording while this tab loads the page again. No other tab sees it, and it ends with the tab. */
+const keepForReload = (recording: Kept): void => sessionStorage.setItem(stored, JSON.stringify(recording));
+
+/** The recording that ran when this tab left the page. */
+function takeKept(): Kept | undefined {
+  const text = sessionStorage.getItem(stored);
+  sessionStorage.removeItem(stored);
+  return text === null ? undefined : JSON.parse(text);
 }
 
 const kept = takeKept();

@@ -4,7 +4,7 @@ import { identifiersIn, isRecord } from "./recorded-names.ts";
 import type { Step } from "./recorded-test.ts";
 
 /** Remembers the records in answers, and those from before the recording that its steps refer to. */
-export function createSeen(steps: readonly Step[], kept: Pick<Kept, "seen" | "known" | "environments">) {
+export function createSeen(steps: readonly Step[], kept: Pick<Kept, "seen" | "known" | "environments"> = {}) {
   const seen = new Map(kept.seen);
   const known = new Map(kept.known);
   /** By project, as last read. */

@@ -2,10 +2,11 @@ import { advance } from "../clock.ts";
 import type { Preview } from "../control.ts";
 import { Action, Button, Select } from "../controls.tsx";
 import { clockOf, instantOf } from "../format-time.ts";
-import { answerOf, lookAhead, lookedAhead, lookUntil, subjectsOf } from "../look-ahead.tsx";
+import { lookAhead, lookedAhead, lookUntil } from "../look-ahead.tsx";
 import { href } from "../router.ts";
 import { useLaneNames } from "../timeline-names.ts";
 import { Empty, Section, Text } from "../ui.tsx";
+import { answerOf, subjectsOf } from "./ahead-answer.ts";
 import { lanesOf } from "./timeline-lanes.ts";
 
 const targets: readonly (readonly [string, string])[] = [
