@@ -13,12 +13,10 @@ import { DeploymentsPage } from "./pages/deployments.tsx";
 import { EnvironmentPage } from "./pages/environment.tsx";
 import { GenerationPage, GenerationsPage } from "./pages/generations.tsx";
 import { InstrumentPage, isInstrument } from "./pages/instrument-pages.tsx";
-import { IntegrationPage, IntegrationsPage } from "./pages/integrations.tsx";
 import { OverviewPage } from "./pages/overview.tsx";
 import { ProjectPage } from "./pages/project.tsx";
 import { ProjectsPage } from "./pages/projects.tsx";
 import { SignInPage } from "./pages/sign-in.tsx";
-import { WebhookPage, WebhooksPage } from "./pages/webhooks.tsx";
 import { followLinks, href, place } from "./router.ts";
 import { Loading, Page } from "./ui.tsx";
 
@@ -47,10 +45,10 @@ function Outlet() {
       return id ? <GenerationPage key={key} id={id} /> : <GenerationsPage key={key} />;
     case "webhooks":
       if (part) return <DeliveryPage key={key} family="webhooks" id={id} dlv={part} />;
-      return id ? <WebhookPage key={key} id={id} /> : <WebhooksPage key={key} />;
+      return <InstrumentPage key={`${key} ${feature}`} feature={feature} id={id} />;
     case "integrations":
       if (part) return <DeliveryPage key={key} family="integrations" id={id} dlv={part} />;
-      return id ? <IntegrationPage key={key} id={id} /> : <IntegrationsPage key={key} />;
+      return <InstrumentPage key={`${key} ${feature}`} feature={feature} id={id} />;
     case "events":
     case "requests":
     case "people":

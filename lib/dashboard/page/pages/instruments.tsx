@@ -3,6 +3,7 @@ import { AuditLogPage } from "./audit-log.tsx";
 import { EventsPage } from "./events.tsx";
 import { FaultsPage } from "./faults.tsx";
 import { InboxPage } from "./inbox.tsx";
+import { IntegrationPage, IntegrationsPage } from "./integrations.tsx";
 import { KeysPage } from "./keys.tsx";
 import { MailPage } from "./mail.tsx";
 import { PeoplePage } from "./people.tsx";
@@ -11,10 +12,15 @@ import { ScenariosPage } from "./scenarios.tsx";
 import { SnapshotsPage } from "./snapshots.tsx";
 import { SystemPage } from "./system.tsx";
 import { UsagePage } from "./usage.tsx";
+import { WebhookPage, WebhooksPage } from "./webhooks.tsx";
 
 /** The instruments of `dev`, and what few visits open. */
 export function Instruments({ feature, id }: { feature: string; id?: string }) {
   switch (feature) {
+    case "webhooks":
+      return id ? <WebhookPage id={id} /> : <WebhooksPage />;
+    case "integrations":
+      return id ? <IntegrationPage id={id} /> : <IntegrationsPage />;
     case "events":
       return <EventsPage />;
     case "requests":
