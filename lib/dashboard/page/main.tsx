@@ -7,7 +7,6 @@ import { loadSession, session } from "./api.ts";
 import { Layout } from "./layout.tsx";
 import { keepConnected } from "./live.ts";
 import { AcceptPage } from "./pages/accept.tsx";
-import { DeliveryPage } from "./pages/deliveries.tsx";
 import { DeploymentPage } from "./pages/deployment.tsx";
 import { DeploymentsPage } from "./pages/deployments.tsx";
 import { EnvironmentPage } from "./pages/environment.tsx";
@@ -44,11 +43,7 @@ function Outlet() {
     case "generations":
       return id ? <GenerationPage key={key} id={id} /> : <GenerationsPage key={key} />;
     case "webhooks":
-      if (part) return <DeliveryPage key={key} family="webhooks" id={id} dlv={part} />;
-      return <InstrumentPage key={`${key} ${feature}`} feature={feature} id={id} />;
     case "integrations":
-      if (part) return <DeliveryPage key={key} family="integrations" id={id} dlv={part} />;
-      return <InstrumentPage key={`${key} ${feature}`} feature={feature} id={id} />;
     case "events":
     case "requests":
     case "people":
@@ -56,7 +51,7 @@ function Outlet() {
     case "audit-log":
     case "system":
     case "usage":
-      return <InstrumentPage key={`${key} ${feature}`} feature={feature} id={id} />;
+      return <InstrumentPage key={`${key} ${feature}`} feature={feature} id={id} part={part} />;
     default:
       if (isInstrument(feature)) return <InstrumentPage key={`${key} ${feature}`} feature={feature} />;
       return (

@@ -19,11 +19,12 @@ export const isInstrument = (feature: string): boolean =>
 interface Chosen {
   readonly feature: string;
   readonly id?: string;
+  readonly part?: string;
 }
 
 let Loaded: ComponentType<Chosen> | undefined;
 
-/** These pages, and those of the administration, are in one file, which loads when the first of them opens. */
+/** These pages, those of receivers and of the administration are in one file, which loads when the first of them opens. */
 export function InstrumentPage(chosen: Chosen) {
   const [error, setError] = useState<unknown>();
   const [, setLoaded] = useState(Loaded !== undefined);

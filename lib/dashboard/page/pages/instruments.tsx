@@ -1,5 +1,6 @@
 import { TimelineDock, TimelinePage } from "../timeline/timeline.tsx";
 import { AuditLogPage } from "./audit-log.tsx";
+import { DeliveryPage } from "./deliveries.tsx";
 import { EventsPage } from "./events.tsx";
 import { FaultsPage } from "./faults.tsx";
 import { InboxPage } from "./inbox.tsx";
@@ -15,11 +16,13 @@ import { UsagePage } from "./usage.tsx";
 import { WebhookPage, WebhooksPage } from "./webhooks.tsx";
 
 /** The instruments of `dev`, and what few visits open. */
-export function Instruments({ feature, id }: { feature: string; id?: string }) {
+export function Instruments({ feature, id, part }: { feature: string; id?: string; part?: string }) {
   switch (feature) {
     case "webhooks":
+      if (id && part) return <DeliveryPage family={feature} id={id} dlv={part} />;
       return id ? <WebhookPage id={id} /> : <WebhooksPage />;
     case "integrations":
+      if (id && part) return <DeliveryPage family={feature} id={id} dlv={part} />;
       return id ? <IntegrationPage id={id} /> : <IntegrationsPage />;
     case "events":
       return <EventsPage />;
