@@ -149,7 +149,7 @@ test("Chromium: requests and receivers", {
     assert.match(curl, /Bearer \$SVC_API_KEY[\s\S]*"name":"x"/);
 
     await page.goto(`http://127.0.0.1:${port}/dashboard/deployments/${first.id}`);
-    await page.getByRole("link", { name: "its requests" }).click();
+    await page.getByRole("link", { name: "Requests about it" }).click();
     await page.getByRole("link", { name: "POST /v1/deployments", exact: true }).click();
     const event = page.getByRole("row").filter({ hasText: "deployment.queued" });
     await event.getByRole("link", { name: "shop.inbox.test" }).waitFor();
@@ -234,7 +234,7 @@ test("Chromium: requests and receivers", {
       ["queued 00:01:00 · 1 s", "building 00:01:01 · 3 s", "deploying 00:01:04 · 2 s", "failed 00:01:06"],
     );
     await sees("branch or tag main → v2.0.0");
-    await sees("by the dashboard");
+    await sees("· dashboard");
     await button("Redeploy").click();
     await sees("is deployed to production again");
     await submit("Redeploy");

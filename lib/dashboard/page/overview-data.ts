@@ -27,7 +27,7 @@ interface Watched extends Receiver {
 }
 
 /** The text of the last error in the log of a deployment. */
-async function reasonOf(id: string, signal: AbortSignal): Promise<string> {
+export async function reasonOf(id: string, signal: AbortSignal): Promise<string> {
   const { data } = await api.deployments.logs({ id, per_page: 1000 }, { signal });
   const errors = data.filter(({ level, message }) => level === "error" && message !== "Deployment failed");
   return errors.at(-1)?.message ?? "";

@@ -1,8 +1,9 @@
 import type { DeploymentItem, Project } from "../../client/generated/records.ts";
 import { lengthOf } from "./format-time.ts";
 import { Redeploy } from "./forms/deploy.tsx";
-import { useCall } from "./live.ts";
+import { useCall, useRead } from "./live.ts";
 import { useNames } from "./names.ts";
+import { reasonOf } from "./overview-data.ts";
 import { Records } from "./parts.tsx";
 import { href } from "./router.ts";
 import { refOf, shortVersion, useSources } from "./sources.ts";
@@ -17,10 +18,41 @@ export function useProjects(): ReadonlyMap<string, Project> {
 export const tookOf = ({ created_at, completed_at }: Pick<DeploymentItem, "created_at" | "completed_at">) =>
   completed_at === null ? "" : lengthOf(Date.parse(completed_at) - Date.parse(created_at));
 
+/** Which of these is live in its environment, and which another replaced; undefined where neither is sure. */
+function useStanding(of: readonly DeploymentItem[], project_id: string | undefined) {
+  const filter = { status: "active", per_page: 100, ...(project_id && { project_id }) } as const;
+  const { data } = useCall("deployments.list", filter, "deployment");
+  return (one: DeploymentItem): "live" | "replaced" | undefined => {
+    if (one.status !== "active" || !data) return undefined;
+    const isAfter = ({ id, status, project_id, environment }: DeploymentItem) =>
+      status === "active" && id > one.id && project_id === one.project_id && environment === one.environment;
+    if (data.data.some(isAfter) || of.some(isAfter)) return "replaced";
+    const [oldest] = data.data.slice(-1);
+    return data.meta.next_cursor === null || (oldest && oldest.id <= one.id) ? "live" : undefined;
+  };
+}
+
+/** So many of the newest failures in a list say why. */
+const mostReasons = 10;
+
+/** Why deployments failed, by id. */
+function useReasons(of: readonly DeploymentItem[]): ReadonlyMap<string, string> {
+  const failed = of.filter(({ status }) => status === "failed").slice(0, mostReasons);
+  const { data } = useRead(
+    `reasons ${failed.map(({ id }) => id).join()}`,
+    async (signal) =>
+      new Map(await Promise.all(failed.map(async ({ id }) => [id, await reasonOf(id, signal)] as const))),
+    () => false,
+  );
+  return data ?? new Map();
+}
+
 /** Deployments as a table; without the projects, those of one project. */
 export function DeploymentRows(given: { of: readonly DeploymentItem[]; projects?: ReadonlyMap<string, Project> }) {
   const { of, projects } = given;
   const sources = useSources(of.map(({ id }) => id));
+  const standing = useStanding(of, projects ? undefined : of[0]?.project_id);
+  const reasons = useReasons(of);
   const names = useNames();
   return (
     <Records
@@ -38,10 +70,11 @@ export function DeploymentRows(given: { of: readonly DeploymentItem[]; projects?
                 {source?.restores && "rollback, "}
                 <Text of={source?.repo ?? source?.image_url ?? ""} /> <span class="mono">…{id.slice(-8)}</span>
               </span>
+              {reasons.get(id) && <Text of={(reasons.get(id) ?? "").slice(0, 300)} class="why bad" />}
             </a>
           );
         },
-        State: ({ status }) => <Status of={status} />,
+        State: (one) => <Status of={one.status} word={standing(one)} />,
         ...(projects && {
           Project: ({ project_id }: DeploymentItem) => (
             <Link to={`/projects/${project_id}`} of={projects.get(project_id)?.name ?? project_id} />

@@ -6,19 +6,20 @@ import { Icon } from "./icon.tsx";
 import { href, linkBack, place } from "./router.ts";
 import { Problem } from "./work.tsx";
 
-/** The mark of a state: shape and hue, with the name of the state next to it. */
-export const Status = ({ of }: { of: string }) => (
-  <span class={`status ${of}`}>
+/** The mark of a state: shape and hue, with the name of the state next to it, or another word that says more. */
+export const Status = ({ of, word = of }: { of: string; word?: string | undefined }) => (
+  <span class={`status ${of} ${word === of ? "" : word}`}>
     <svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">
-      {shapeOf(of)}
+      {shapeOf(word)}
     </svg>
-    {of.replaceAll("_", " ")}
+    {word.replaceAll("_", " ")}
   </span>
 );
 
 function shapeOf(state: string) {
   switch (state) {
     case "active":
+    case "live":
     case "succeeded":
     case "completed":
       return <path d="M2 6.5 5 9.5 10.5 2.5" fill="none" stroke="currentColor" stroke-width="2" />;
@@ -28,6 +29,7 @@ function shapeOf(state: string) {
     case "cancelled":
     case "inactive":
     case "archived":
+    case "replaced":
     case "skipped":
       return <path d="M2 6H10" fill="none" stroke="currentColor" stroke-width="2" />;
     case "rolled_back":

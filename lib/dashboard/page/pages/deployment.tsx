@@ -38,45 +38,60 @@ export function DeploymentPage({ id }: { id: string }) {
   const { deployment, project, live, before, sources } = data;
   const { environment, created_by, created_at, completed_at, version } = deployment;
   const restores = sources.get(id)?.restores;
+  const isOver = !isUnfinished(deployment);
   return (
     <Page
       title={`${project.name} to ${environment}`}
       actions={
         <>
-          {isUnfinished(deployment) && <Step family="deployments" of={deployment} />}
-          <Cancel of={deployment} />
+          {!isOver && <Step family="deployments" of={deployment} />}
+          {!isOver && <Cancel of={deployment} />}
           <Redeploy of={deployment} />
-          <RollBack of={deployment} />
+          {/* What never went live left the release before it in place. */}
+          {(!isOver || deployment.status === "active") && <RollBack of={deployment} />}
         </>
       }
     >
       <p class="facts">
         <Status of={deployment.status} />
+        {deployment.status === "active" &&
+          live &&
+          (live.id === id ? (
+            <span class="hint">live now</span>
+          ) : (
+            <a href={href(`/deployments/${live.id}`)}>replaced by {shortVersion(live.version) || "a newer one"}</a>
+          ))}
         <Ref of={id} />
         <Link to={`/projects/${project.id}`} of={project.name} />
         <Time at={created_at} />
       </p>
       <Simulated log={log.data ?? []} />
       <States of={deployment} log={log.data ?? []} />
-      {isUnfinished(deployment) && <Standing family="deployments" of={deployment} />}
-      <Reason of={deployment} log={log.data ?? []} live={live} isMade={sources.get(id)?.is_made_to_fail === true} />
+      {!isOver && <Standing family="deployments" of={deployment} />}
+      <Reason
+        of={deployment}
+        log={log.data ?? []}
+        live={live}
+        before={before}
+        isMade={sources.get(id)?.is_made_to_fail === true}
+      />
       <Facts
         of={{
           Source: <SourceText of={deployment.source} />,
           ...(restores && {
             "Brings back": <a href={href(`/deployments/${restores}`)}>{`…${restores.slice(-8)}`}</a>,
           }),
-          Version: version ? <Ref of={version} /> : completed_at === null ? "none yet" : "none",
+          ...((version || !isOver) && { Version: version ? <Ref of={version} /> : "none yet" }),
           ...(created_by && {
             By: (
               <span>
                 <Text of={names.person(created_by.user_id) || "nobody known"} />
                 <span class="hint">
                   {" "}
-                  by {wayOf[created_by.via]}
-                  {created_by.key_id !== null && ` with the key ${names.key(created_by.key_id)}`},{" "}
-                  <a href={href(requestsOf(id))}>its requests</a>
-                </span>
+                  · {wayOf[created_by.via]}
+                  {created_by.key_id !== null && ` · key ${names.key(created_by.key_id)}`}
+                </span>{" "}
+                <a href={href(requestsOf(id))}>Requests about it</a>
               </span>
             ),
           }),
@@ -106,8 +121,8 @@ export function DeploymentPage({ id }: { id: string }) {
 }
 
 const wayOf = {
-  api: "the API",
-  dashboard: "the dashboard",
+  api: "API",
+  dashboard: "dashboard",
   push: "a push",
   hook: "a hook of the code host",
   command: "a command",
@@ -118,25 +133,30 @@ function Reason({
   of,
   log,
   live,
+  before,
   isMade,
 }: {
   of: Deployment;
   log: readonly LogEntry[];
   live: DeploymentItem | undefined;
+  /** What was live before it. */
+  before: DeploymentItem | undefined;
   /** Whether a scenario decided it. */
   isMade: boolean;
 }) {
   const line = log.findLastIndex(({ level, message }) => level === "error" && message !== "Deployment failed");
   const reason = log[line]?.message;
   if (!["failed", "rolled_back"].includes(of.status) || reason === undefined) return null;
+  const nothing = live ? "Nothing ran here before." : `Nothing is live in ${of.environment}.`;
+  const kept = `What ran before keeps running${before?.version ? `: ${shortVersion(before.version)}` : ""}.`;
+  const standing = before ? kept : nothing;
   return (
     <div class="reason">
       <p class="problem">
         <Text of={reason.slice(0, 2000)} />
       </p>
       <p class="hint">
-        <a href={href(`/deployments/${of.id}?line=${line + 1}`)}>Line {line + 1} of the log</a>. What ran before keeps
-        running{live?.version && `: ${shortVersion(live.version)}`}.{" "}
+        <a href={href(`/deployments/${of.id}?line=${line + 1}`)}>Line {line + 1} of the log</a>. {standing}{" "}
         {isMade ? (
           <>
             A <a href={href("/scenarios")}>scenario</a> made it fail.
@@ -154,17 +174,14 @@ function SourceText({ of }: { of: Deployment["source"] }) {
   return (
     <>
       <Text of={of.repo ?? ""} />
-      {of.tag !== null && (
-        <>
-          {" "}
-          tag <Text of={of.tag} />
-        </>
-      )}
-      {of.tag === null && of.branch !== null && (
-        <>
-          {" "}
-          branch <Text of={of.branch} />
-        </>
+      {(["branch", "tag"] as const).map(
+        (kind) =>
+          of[kind] !== null && (
+            <span key={kind}>
+              {" "}
+              {kind} <Text of={of[kind]} />
+            </span>
+          ),
       )}
     </>
   );
@@ -185,11 +202,10 @@ function Changes({
   const all = [
     ...changed("source", before?.repo ?? before?.image_url ?? "", of.source.repo ?? of.source.image_url ?? ""),
     ...changed("branch or tag", before ? refOf(before) : "", refOf(of.source)),
-    ...changed(
-      "version",
-      shortVersion(live.version),
-      shortVersion(of.version) || (of.completed_at === null ? "not built yet" : "none"),
-    ),
+    // What failed before its build ended has no version to compare.
+    ...(of.version === null && of.completed_at !== null
+      ? []
+      : changed("version", shortVersion(live.version), shortVersion(of.version) || "not built yet")),
   ];
   return (
     <>

@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { browser, noBrowser } from "../helpers/browser.ts";
+import { controlsOf, cutAt, dashboardPage, findingsOf } from "../helpers/dashboard-page.ts";
+import { isLong } from "../helpers/properties.ts";
+import { listeningWorld } from "../helpers/raw-sockets.ts";
+
+test("Chromium: standing", { skip: noBrowser || (!isLong && "npm run test:dashboard runs it") }, async (suite) => {
+  const { open } = await browser(suite);
+
+  await suite.test("one deployment of an environment is live, and a failed one says why it failed", async (t) => {
+    const { port, service, project, deploy } = await listeningWorld(t);
+    const { id } = await project("shop");
+    const source = { type: "git", repo: "acme/shop", branch: "main" };
+    const first = await deploy(id, { source: { ...source, tag: "v1.0.0" } });
+    await service.clock.advance("1m");
+    await deploy(id, { source: { ...source, tag: "v2.0.0" } });
+    await service.clock.advance("1m");
+    await service.scenarios.next("deployment", { result: "fail", at: "building", message: "npm test ended with 1" });
+    const failed = await deploy(id, { environment: "preview", source: { ...source, tag: "v3.0.0" } });
+    await service.clock.advance("1m");
+
+    const page = await dashboardPage(t, open, `http://127.0.0.1:${port}`, "/deployments");
+    const { button, sees } = controlsOf(page);
+    const row = (name: string) => page.getByRole("row").filter({ hasText: name });
+    await row("v2.0.0").locator(".status").getByText("live").waitFor();
+    await row("v1.0.0").locator(".status").getByText("replaced").waitFor();
+    await row("v3.0.0").getByText("npm test ended with 1").waitFor();
+    assert.deepEqual(await findingsOf(page), []);
+    for (const width of [390, 1280]) assert.deepEqual(await cutAt(page, width), []);
+
+    await page.getByTitle(failed.id).click();
+    await sees("acme/shop branch main tag v3.0.0");
+    await sees("Nothing is live in preview.");
+    assert.equal(await page.locator("dt").getByText("Version").count(), 0);
+    for (const name of ["Cancel deployment", "Roll back"]) assert.equal(await button(name).count(), 0, name);
+    await page.goto(`http://127.0.0.1:${port}/dashboard/deployments/${first.id}`);
+    await page.locator(".facts").getByRole("link", { name: "replaced by v2.0.0" }).click();
+    await page.locator(".facts").getByText("live now").waitFor();
+    await button("Roll back").waitFor();
+  });
+});
