@@ -197,12 +197,12 @@ test("Chromium: requests and receivers", {
     await row.getByText("14 %").waitFor();
     await row.getByText("503").waitFor();
     await row.getByRole("link").click();
-    await page.getByText("It turned itself off").waitFor();
+    await page.getByText("The service turned it off").waitFor();
     await page.getByText("503, 503, 503, 503, 503, 503").waitFor();
     await page.getByText("was tried 6 times and never accepted", { exact: false }).waitFor();
     assert.deepEqual(await findingsOf(page), []);
     await page.getByRole("button", { name: "Turn on and recover" }).click();
-    await page.getByText("It turned itself off").waitFor({ state: "detached" });
+    await page.getByText("The service turned it off").waitFor({ state: "detached" });
     await service.settle();
     const { data } = expect(await call("owner", "GET", `/v1/webhooks/${id}/deliveries`), 200);
     assert.deepEqual(

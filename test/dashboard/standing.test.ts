@@ -4,6 +4,7 @@ import { browser, noBrowser } from "../helpers/browser.ts";
 import { controlsOf, cutAt, dashboardPage, findingsOf } from "../helpers/dashboard-page.ts";
 import { isLong } from "../helpers/properties.ts";
 import { listeningWorld } from "../helpers/raw-sockets.ts";
+import { expect } from "../helpers/test-service.ts";
 
 test("Chromium: standing", { skip: noBrowser || (!isLong && "npm run test:dashboard runs it") }, async (suite) => {
   const { open } = await browser(suite);
@@ -38,5 +39,40 @@ test("Chromium: standing", { skip: noBrowser || (!isLong && "npm run test:dashbo
     await page.locator(".facts").getByRole("link", { name: "replaced by v2.0.0" }).click();
     await page.locator(".facts").getByText("live now").waitFor();
     await button("Roll back").waitFor();
+  });
+
+  await suite.test("a receiver that fails is no good one, and an event says who received it", async (t) => {
+    const { port, service, call, project, deploy } = await listeningWorld(t);
+    const hook = { url: "https://shop.inbox.test/hooks", events: ["project.created", "deployment.queued"] };
+    const { id: endpoint } = expect(await call("owner", "POST", "/v1/webhooks", hook), 201);
+    const { id } = await project("till");
+    await service.settle();
+    service.inbox.script("shop", [503]);
+    await deploy(id);
+    await service.clock.advance("1s");
+    const origin = `http://127.0.0.1:${port}`;
+    const page = await dashboardPage(t, open, origin, "/webhooks");
+    const row = (name: string) => page.getByRole("row").filter({ hasText: name });
+    await row("shop.inbox.test").locator(".status").getByText("failing").waitFor();
+    await page.goto(`${origin}/dashboard/webhooks/${endpoint}`);
+    await row("deployment.queued").getByRole("cell", { name: "till, production" }).waitFor();
+    await row("project.created").getByRole("cell", { name: "till", exact: true }).waitFor();
+    for (const width of [390, 1280]) assert.deepEqual(await cutAt(page, width), []);
+    await page.getByRole("link", { name: "deployment.queued" }).click();
+    await page.getByRole("link", { name: "This webhook" }).click();
+    await page.getByRole("heading", { level: 1, name: hook.url }).waitFor();
+
+    await page.goto(`${origin}/dashboard/events`);
+    await page.locator("summary").filter({ hasText: "deployment.queued" }).click();
+    const received = row("shop.inbox.test");
+    await received.getByText("503").waitFor();
+    await received.getByRole("button", { name: "Send again" }).click();
+    await service.settle();
+    await received.locator(".status").getByText("succeeded").waitFor();
+    await received.getByText("200").waitFor();
+    assert.deepEqual(await findingsOf(page), []);
+    for (const width of [390, 1280]) assert.deepEqual(await cutAt(page, width), []);
+    await received.getByRole("link").click();
+    await page.waitForURL(/webhooks\/wh_\w+\/dlv_\w+$/);
   });
 });

@@ -61,7 +61,11 @@ interface Health {
 
 /** Reads the health of a receiver from its deliveries, newest first. */
 function healthOf(deliveries: readonly Delivery[]): Health {
-  const attempts = deliveries.flatMap((one) => one.attempts).sort((a, b) => a.at.localeCompare(b.at));
+  // Oldest first: under a clock that stands, many have one time.
+  const attempts = [...deliveries]
+    .reverse()
+    .flatMap((one) => one.attempts)
+    .sort((a, b) => a.at.localeCompare(b.at));
   const last = attempts.at(-1);
   const endOf = (one: Delivery) => one.attempts.at(-1)?.at ?? "";
   const lastGood = attempts.findLast(isGood)?.at ?? "";
@@ -95,11 +99,14 @@ export function useHealth(family: Family, ids: readonly string[]): ReadonlyMap<s
   return data ?? new Map();
 }
 
+/** Whether a receiver fails now, or has accepted less than half of its latest tries. */
+export const isFailing = (of: Health | undefined): boolean =>
+  of?.last !== undefined && (!isGood(of.last) || (of.rate ?? 1) < 0.5);
+
 export function Rate({ of }: { of: Health | undefined }) {
   if (of?.rate === undefined) return <span class="hint">{of && "nothing sent yet"}</span>;
   const percent = Math.floor(of.rate * 100);
-  // Red is for what fails now, as on the overview.
-  const hue = percent === 100 ? "good" : of.last && !isGood(of.last) ? "bad" : undefined;
+  const hue = percent === 100 ? "good" : isFailing(of) ? "bad" : undefined;
   return <span class={hue}>{percent} %</span>;
 }
 
@@ -147,7 +154,7 @@ export function TurnedOff({ family, of: { id, status } }: { family: Family; of: 
   return (
     <div class="reason">
       <p>
-        <strong>It turned itself off</strong> <Time at={end.at} />, {instantOf(end.at)} UTC:{" "}
+        <strong>The service turned it off</strong> <Time at={end.at} />, {instantOf(end.at)} UTC:{" "}
         <span class="mono">{gaveUp.event}</span> was tried {countOf(gaveUp.attempts.length, "time")} and never accepted
         (<a href={href(`/${family}/${id}/${gaveUp.id}`)}>the delivery</a>).
       </p>
@@ -156,13 +163,15 @@ export function TurnedOff({ family, of: { id, status } }: { family: Family; of: 
         <span class="mono bad">
           <Text of={gaveUp.attempts.map(wordOf).join(", ").slice(0, 300)} />
         </span>
-        .{skipped > 0 && ` ${countOf(skipped, "event")} came since then and wait here.`}
+        .{skipped > 0 && ` ${countOf(skipped, "event")} since then: not sent.`}
       </p>
       <p class="row">
         <Action kind="main" reason={refusal(`${family}:write`)} run={run}>
           Turn on and recover
         </Action>
-        <span class="hint">Repair the receiver first. What did not arrive is sent again.</span>
+        <span class="hint">
+          Repair the receiver first. What did not arrive is sent again; Turn on alone sends only what comes next.
+        </span>
       </p>
     </div>
   );

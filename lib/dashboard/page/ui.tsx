@@ -24,6 +24,7 @@ function shapeOf(state: string) {
     case "completed":
       return <path d="M2 6.5 5 9.5 10.5 2.5" fill="none" stroke="currentColor" stroke-width="2" />;
     case "failed":
+    case "failing":
     case "abandoned":
       return <path d="M2.5 2.5 9.5 9.5M9.5 2.5 2.5 9.5" fill="none" stroke="currentColor" stroke-width="2" />;
     case "cancelled":
@@ -78,7 +79,7 @@ const lists = ["projects", "deployments", "generations", "webhooks", "integratio
 
 /** From the page of a record to the list of all; as it was left, if a person came from there. */
 function Back() {
-  const [, list = "", id] = place.value.path.split("/");
+  const [, list = "", id, part] = place.value.path.split("/");
   if (!id || !lists.includes(list)) return null;
   return (
     <p class="back hint">
@@ -86,6 +87,12 @@ function Back() {
         <Icon of="back" />
         All {list}
       </a>
+      {part && (
+        <>
+          {" / "}
+          <a {...linkBack(`/${list}/${id}`)}>This {list.slice(0, -1)}</a>
+        </>
+      )}
     </p>
   );
 }

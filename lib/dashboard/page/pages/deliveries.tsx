@@ -1,17 +1,18 @@
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import type { Delivery, DeliveryDetail } from "../../../client/generated/records.ts";
 import { api } from "../api.ts";
 import { Action, Select } from "../controls.tsx";
 import { instantOf, lengthOf } from "../format-time.ts";
 import { curlOfDelivery } from "../forms/call-forms.ts";
 import { Form } from "../forms/form.tsx";
-import { serviceNow, speed, useCall } from "../live.ts";
+import { serviceNow, speed, useCall, useRead } from "../live.ts";
 import { Block, Copy, indented, Records, Ref } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
 import { type Family, hostOf, isGood, wordOf } from "../receiver-health.tsx";
 import { requestsOf } from "../recent-requests.ts";
-import { subjectIn } from "../request-effects.tsx";
+import { aboutOf, dataIn, subjectIn } from "../request-effects.tsx";
 import { href, place } from "../router.ts";
+import { useProjects } from "../tables.tsx";
 import { Empty, loadingPage, Page, Section, Status, Text, Time } from "../ui.tsx";
 import { Pages } from "./projects.tsx";
 
@@ -25,6 +26,29 @@ const answerOf = ({ attempts }: Delivery) => {
   return last ? wordOf(last) : "";
 };
 
+/** The events that deliveries tell of. An event never changes, so each is read once. */
+function useEvents({ family, id }: OfEndpoint, deliveries: readonly string[]) {
+  const known = useRef(new Map<string, ReturnType<typeof dataIn>>()).current;
+  useRead(
+    `told ${id} ${deliveries.join()}`,
+    async (signal) => {
+      const read = async (dlv: string) => {
+        const { request } = await api[family].delivery({ id, dlv }, { signal });
+        known.set(dlv, dataIn(request.body));
+      };
+      await Promise.all(deliveries.filter((dlv) => !known.has(dlv)).map(read));
+    },
+    () => false,
+  );
+  return known;
+}
+
+/** When the next attempt comes: at the latest with the next move of a clock that stands. */
+const dueOf = (at: string) =>
+  Date.parse(at) > serviceNow() || speed.value > 0
+    ? `${instantOf(at)} UTC`
+    : "Due now. The clock stands: it is sent as soon as the clock moves.";
+
 /** The deliveries of an endpoint, newest first. */
 export function DeliveriesPart({ family, id }: OfEndpoint) {
   const cursor = place.value.query.get("cursor") ?? "";
@@ -33,6 +57,8 @@ export function DeliveriesPart({ family, id }: OfEndpoint) {
     { id, per_page: 25, ...(cursor && { cursor }) },
     `${id} event delivery`,
   );
+  const events = useEvents({ family, id }, data?.data.map(({ id }) => id) ?? []);
+  const projects = useProjects();
   return (
     <Section title="Deliveries" actions={<Recover family={family} id={id} />}>
       <Records
@@ -46,10 +72,11 @@ export function DeliveriesPart({ family, id }: OfEndpoint) {
               {event}
             </a>
           ),
+          About: (one) => <Text of={aboutOf(events.get(one.id) ?? {}, (id) => projects.get(id)?.name)} />,
           "Last answer": (one) => answerOf(one) && <Text of={answerOf(one)} />,
           Attempts: ({ attempts }) => attempts.length,
           Created: ({ created_at }) => <Time at={created_at} />,
-          "Next attempt": ({ next_attempt_at }) => next_attempt_at !== null && `${instantOf(next_attempt_at)} UTC`,
+          "Next attempt": ({ next_attempt_at }) => next_attempt_at !== null && dueOf(next_attempt_at),
         }}
       />
       <Pages next={data?.meta.next_cursor ?? null} />
@@ -175,11 +202,7 @@ function Attempts({ of, isAsked }: { of: DeliveryDetail; isAsked: boolean }) {
             <div class="row">
               <strong>{of.attempts.length + 1}</strong>
               <Status of="pending" />
-              <span class="hint">
-                {Date.parse(due) > serviceNow() || speed.value > 0
-                  ? `${instantOf(due)} UTC`
-                  : "Due now. The clock stands: it is sent as soon as the clock moves."}
-              </span>
+              <span class="hint">{dueOf(due)}</span>
             </div>
           </li>
         )}

@@ -8,7 +8,7 @@ import { Check, useValue } from "../labelled.tsx";
 import { useCall } from "../live.ts";
 import { Records } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
-import { type Endpoint, type Family, LastAnswer, Rate, useHealth } from "../receiver-health.tsx";
+import { type Endpoint, type Family, isFailing, LastAnswer, Rate, useHealth } from "../receiver-health.tsx";
 import { go, href } from "../router.ts";
 import { Link, Page, Status, Time } from "../ui.tsx";
 
@@ -108,7 +108,9 @@ export function EndpointsPage<F extends Family>({
         empty={empty}
         columns={{
           [head[0]]: (one) => <Link to={`/${family}/${one.id}`} of={name(one)} class="lead strong" />,
-          State: ({ status }) => <Status of={status} />,
+          State: ({ id, status }) => (
+            <Status of={status} word={status === "active" && isFailing(health.get(id)) ? "failing" : status} />
+          ),
           Accepted: (one) => sends(one) && <Rate of={health.get(one.id)} />,
           "Last answer": ({ id }) => <LastAnswer of={health.get(id)} />,
           [head[1]]: about,

@@ -1,10 +1,12 @@
-import type { EventRecord, Project } from "../../../client/generated/records.ts";
+import { useState } from "preact/hooks";
+import type { EventRecord } from "../../../client/generated/records.ts";
 import { catalog, type EventName } from "../../../features/events/catalog.ts";
 import { Select } from "../controls.tsx";
+import { instantOf } from "../format-time.ts";
 import { useCall } from "../live.ts";
 import { Block, Ref } from "../parts.tsx";
 import { requestsOf } from "../recent-requests.ts";
-import { subjectOf } from "../request-effects.tsx";
+import { aboutOf, Received, subjectOf } from "../request-effects.tsx";
 import { href, place, setQuery } from "../router.ts";
 import { useProjects } from "../tables.tsx";
 import { Empty, Loading, Page, Text, Time } from "../ui.tsx";
@@ -22,6 +24,12 @@ export function EventsPage() {
     { per_page: 50, ...(name && { event: name }), ...(cursor && { cursor }) },
     "event",
   );
+  const { data: generations } = useCall("generations.list", { per_page: 100 }, "generation");
+  const prompts = new Map(generations?.data.map(({ id, input }) => [id, input["prompt"]]));
+  const nameOf = (id: string) => {
+    const prompt = prompts.get(id);
+    return projects.get(id)?.name ?? (typeof prompt === "string" ? prompt : undefined);
+  };
   return (
     <Page title="Events">
       <search class="filters">
@@ -40,7 +48,7 @@ export function EventsPage() {
       )}
       <div>
         {data?.data.map((one) => (
-          <EventPart key={one.id} of={one} projects={projects} />
+          <EventPart key={one.id} of={one} all={data.data} nameOf={nameOf} />
         ))}
       </div>
       <Pages next={data?.meta.next_cursor ?? null} />
@@ -50,26 +58,22 @@ export function EventsPage() {
 
 interface Props {
   readonly of: EventRecord;
-  readonly projects: ReadonlyMap<string, Project>;
+  readonly all: readonly EventRecord[];
+  readonly nameOf: (id: string) => string | undefined;
 }
 
-/** The subject of an event in a few words. */
-function Subject({ of: { data }, projects }: Props) {
-  const { name, email, project_id, environment, model } = data;
-  const project = name ?? projects.get(String(project_id))?.name ?? project_id;
-  const words = [email, project, environment, model].filter((word) => typeof word === "string");
-  return <Text of={words.join(", ").slice(0, 300)} />;
-}
-
-function EventPart({ of, projects }: Props) {
+function EventPart({ of, all, nameOf }: Props) {
+  const [isOpen, setOpen] = useState(false);
   const { deployment_id, project_id } = of.data;
   const subject = subjectOf(of.data);
   return (
-    <details class="happening">
+    <details class="happening" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>
         <span class="mono">{of.event}</span>
-        <Subject of={of} projects={projects} />
-        <Time at={of.timestamp} />
+        <Text of={aboutOf(of.data, nameOf)} />
+        <span>
+          <span class="hint">{instantOf(of.timestamp).slice(5)}</span> <Time at={of.timestamp} />
+        </span>
       </summary>
       <p class="facts">
         <Ref of={of.id} />
@@ -79,6 +83,11 @@ function EventPart({ of, projects }: Props) {
         )}
         {subject !== undefined && <a href={href(requestsOf(subject))}>Requests about it</a>}
       </p>
+      {isOpen && (
+        <div>
+          <Received of={of} all={all} />
+        </div>
+      )}
       <Block label="Data" of={JSON.stringify({ event: of.event, timestamp: of.timestamp, data: of.data }, null, 2)} />
     </details>
   );
