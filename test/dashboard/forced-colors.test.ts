@@ -71,7 +71,7 @@ test("Chromium: forced colours", { skip }, async (suite) => {
       await page.locator("main button:disabled").first().waitFor();
       const disabled = 'getComputedStyle(document.querySelector("main button:disabled")).color';
       assert.equal(await page.evaluate<string>(disabled), grey);
-      await page.goto(`${origin}/dashboard/deployments/${made.live}`);
+      await page.goto(`${origin}/dashboard/deployments/${made.running}`);
       await page.getByRole("button", { name: "Roll back" }).waitFor();
       assert.notEqual(await styleOf("Roll back", "color"), grey);
       await page.getByRole("button", { name: "Roll back" }).focus();

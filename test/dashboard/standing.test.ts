@@ -75,4 +75,46 @@ test("Chromium: standing", { skip: noBrowser || (!isLong && "npm run test:dashbo
     await received.getByRole("link").click();
     await page.waitForURL(/webhooks\/wh_\w+\/dlv_\w+$/);
   });
+
+  await suite.test("who deleted a record is said, and an identifier of a request opens it", async (t) => {
+    const { port, call, project } = await listeningWorld(t);
+    const { id } = await project("till");
+    const invited = { email: "grace@acme.test", role: "developer" };
+    expect(await call("owner", "POST", "/v1/users/invite", invited), 201);
+    const page = await dashboardPage(t, open, `http://127.0.0.1:${port}`, `/projects/${id}`);
+    const { button, sees } = controlsOf(page);
+    await button("Edit").click();
+    await page.getByLabel("Name", { exact: true }).fill("another");
+    expect(await call("admin", "DELETE", `/v1/projects/${id}`), 204);
+    await sees("admin deleted it just now");
+    assert.deepEqual(await findingsOf(page), []);
+    await page.getByRole("main").getByRole("link", { name: "audit log" }).click();
+    await page.getByRole("cell", { name: "projects.delete" }).waitFor();
+
+    await page.goto(`http://127.0.0.1:${port}/dashboard/audit-log?action=users.invite`);
+    await page.getByRole("link", { name: invited.email }).waitFor();
+    const headers = { "x-request-id": "req_01KAJK2M00DXV0000000000000" };
+    const { headers: sent } = await call("owner", "POST", "/v1/projects", { name: "x" }, headers);
+    await page.keyboard.press("Control+k");
+    await page.locator(".palette input").fill(sent.get("x-request-id") ?? "");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "POST /v1/projects" }).waitFor();
+
+    await page.goto(`http://127.0.0.1:${port}/dashboard/projects`);
+    await project("kiosk");
+    await page.setViewportSize({ width: 390, height: 844 });
+    const label = page.getByRole("cell", { name: "just now" });
+    await label.waitFor();
+    assert.match(
+      await label.evaluate<string, unknown>((one) => {
+        const { getComputedStyle } = globalThis as unknown as {
+          getComputedStyle(of: unknown, part: string): { content: string };
+        };
+        return getComputedStyle(one, "::before").content;
+      }),
+      /data-label|Created/,
+    );
+    await button("New project").click();
+    await page.locator('datalist option[value="eu-west-1"]').waitFor({ state: "attached" });
+  });
 });

@@ -2,12 +2,13 @@ import { signal } from "@preact/signals";
 import { useEffect, useId, useState } from "preact/hooks";
 import { prefixes } from "../../client/generated/calls.ts";
 import { lifecycle } from "../../features/deployments/states.ts";
+import type { RecentRequest } from "../../http/recent-requests.ts";
 import { api, orNone } from "./api.ts";
 import { Icon, type IconName } from "./icon.tsx";
 import { useRead } from "./live.ts";
 import { Modal } from "./modal.tsx";
 import { groups, type PageLink } from "./navigation.ts";
-import { requestsOf } from "./recent-requests.ts";
+import { readRequests, requestsOf } from "./recent-requests.ts";
 import { go, place } from "./router.ts";
 import { shortVersion } from "./sources.ts";
 import { theme, themes } from "./theme.tsx";
@@ -83,10 +84,17 @@ const deeds = (own: readonly Item[]): Item[] => [
   ),
 ];
 
+/** Opens the request with this identifier, or the list where several have it or none does. */
+async function openRequest(id: string): Promise<void> {
+  const { data } = await orNone(readRequests<{ data: RecentRequest[] }>(`?search=${id}`));
+  const [found, ...others] = data.filter(({ request_id }) => request_id === id);
+  go(found && others.length === 0 ? `/requests/${found.number}` : requestsOf(id));
+}
+
 /** The page of an identifier, if its collection has pages. */
 function byIdentifier(text: string, pages: readonly PageLink[]): Item[] {
   const [, prefix] = /^([a-z]+)_\w+$/.exec(text) ?? [];
-  if (prefix === "req") return [{ key: text, text, kind: "request", icon: "arrows", run: () => go(requestsOf(text)) }];
+  if (prefix === "req") return [{ key: text, text, kind: "request", icon: "arrows", run: () => openRequest(text) }];
   const collection = Object.entries(prefixes).find(([, one]) => one === prefix)?.[0];
   const found = pages.find(([one]) => one === `/${collection}`);
   if (collection === undefined || !found) return [];

@@ -16,7 +16,7 @@ export function useProjects(): ReadonlyMap<string, Project> {
 }
 
 export const tookOf = ({ created_at, completed_at }: Pick<DeploymentItem, "created_at" | "completed_at">) =>
-  completed_at === null ? "" : lengthOf(Date.parse(completed_at) - Date.parse(created_at));
+  completed_at === null || completed_at < created_at ? "" : lengthOf(Date.parse(completed_at) - Date.parse(created_at));
 
 /** Which of these is live in its environment, and which another replaced; undefined where neither is sure. */
 function useStanding(of: readonly DeploymentItem[], project_id: string | undefined) {

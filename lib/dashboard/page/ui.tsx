@@ -1,8 +1,11 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useState } from "preact/hooks";
-import { session } from "./api.ts";
+import { ClientProblem } from "../../client/problem.ts";
+import { api, orNone, session } from "./api.ts";
 import { agoOf, instantOf } from "./format-time.ts";
 import { Icon } from "./icon.tsx";
+import { useRead } from "./live.ts";
+import { useNames } from "./names.ts";
 import { href, linkBack, place } from "./router.ts";
 import { Problem } from "./work.tsx";
 
@@ -152,10 +155,31 @@ export const Section = ({
 
 export const Empty = ({ children }: { children: ComponentChildren }) => <div class="empty">{children}</div>;
 
+/** Who deleted the record of this page, as far as the audit log says and this person may read it. */
+function Deleted() {
+  const [, list = "", id] = place.value.path.split("/");
+  const action = `${list}.delete`;
+  const names = useNames();
+  const { data } = useRead(
+    `deleted ${id}`,
+    (signal) => orNone(api["audit-log"].list({ action, per_page: 100 }, { signal })),
+    () => false,
+  );
+  const entry = data?.data.find(({ target }) => target === id);
+  if (!entry) return null;
+  return (
+    <p>
+      <Text of={names.person(entry.user_id) || "Somebody"} /> deleted it <Time at={entry.at} />:{" "}
+      <a href={href(`/audit-log?action=${action}`)}>audit log</a>.
+    </p>
+  );
+}
+
 /** A page whose record is not loaded, or cannot be. It is the same element as the final page, so the focus stays. */
 export const loadingPage = (title: string, error: unknown) => (
   <Page title={title}>
     <Loading error={error} />
+    {error instanceof ClientProblem && error.status === 404 && <Deleted />}
   </Page>
 );
 

@@ -197,14 +197,15 @@ function Again({ of: { id, environment } }: { of: Listed }) {
   );
 }
 
-/** Asks first, and says which release comes back. */
-export function RollBack({ of }: { of: Listed }) {
+/** Asks first, and says which release comes back. Where the page knows that none can, it is disabled. */
+export function RollBack({ of, isFirst }: { of: Listed; isFirst?: boolean }) {
   const run = async () => {
     const made = await api.deployments.rollback({ id: of.id });
     go(`/deployments/${made.id}`);
   };
+  const first = isFirst ? "Nothing was live here before." : undefined;
   return (
-    <FormDialog label="Roll back" kind="danger" reason={refusal("deployments:write")} run={run}>
+    <FormDialog label="Roll back" kind="danger" reason={refusal("deployments:write") ?? first} run={run}>
       <Before of={of} />
     </FormDialog>
   );

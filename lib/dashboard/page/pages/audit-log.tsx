@@ -31,13 +31,13 @@ export function AuditLogPage() {
   const [action = "", user_id = "", cursor = ""] = ["action", "user_id", "cursor"].map((name) => query.get(name) ?? "");
   const names = useNames();
   const records = useLaneNames();
+  const { data: invitations } = useCall("invitations.list", {}, "record rights");
   const filter = filled({ action, user_id, cursor });
   const { data, error } = useCall("audit-log.list", { per_page: 50, ...filter }, "record rights");
   return (
     <Page title="Audit log">
       <p class="hint">
-        Every change, but for deployments and generations: <a href={href("/deployments")}>these</a> say themselves who
-        made them.
+        Every change. Who began a deployment or a generation stands on <a href={href("/deployments")}>its own page</a>.
       </p>
       <search class="filters">
         <Select
@@ -62,7 +62,11 @@ export function AuditLogPage() {
           Target: ({ target }) =>
             target && (
               <Ref of={target}>
-                {records.get(target) ?? names.people.get(target) ?? names.keys.get(target) ?? target}
+                {records.get(target) ??
+                  names.people.get(target) ??
+                  names.keys.get(target) ??
+                  invitations?.data.find(({ id }) => id === target)?.email ??
+                  target}
               </Ref>
             ),
           Person: ({ user_id, key_id }) => (

@@ -39,7 +39,7 @@ export function States({ of, log }: { of: Deployment; log: readonly LogEntry[] }
         const length = mark === "past" && from && to ? lengthOf(Date.parse(to) - Date.parse(from)) : "";
         return (
           <li key={state} class={mark} aria-current={mark === "now" ? "step" : undefined}>
-            <Status of={state} />
+            {mark === "coming" ? <span class="status">{state}</span> : <Status of={state} />}
             <small>
               {mark !== "coming" && from && `${mark === "now" ? "since " : ""}${secondOf(from)}`}
               {length && <span class="nowrap"> · {length}</span>}
@@ -48,7 +48,7 @@ export function States({ of, log }: { of: Deployment; log: readonly LogEntry[] }
         );
       })}
       <li class={isOver ? "past outcome" : "coming outcome"}>
-        <Status of={end} />
+        {isOver ? <Status of={end} /> : <span class="status">{end}</span>}
         <small>{completed_at === null ? "" : secondOf(completed_at)}</small>
       </li>
     </ol>

@@ -48,7 +48,7 @@ export function DeploymentPage({ id }: { id: string }) {
           {!isOver && <Cancel of={deployment} />}
           <Redeploy of={deployment} />
           {/* What never went live left the release before it in place. */}
-          {(!isOver || deployment.status === "active") && <RollBack of={deployment} />}
+          {(!isOver || deployment.status === "active") && <RollBack of={deployment} isFirst={before === undefined} />}
         </>
       }
     >

@@ -50,6 +50,7 @@ export function DeploymentsPage() {
         <Field
           label="Environment"
           placeholder="its whole name"
+          list={[...new Set(data?.data.map((one) => one.environment))]}
           value={environment ?? ""}
           onInput={change("environment")}
         />

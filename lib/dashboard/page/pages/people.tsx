@@ -198,7 +198,7 @@ function Mailed({ of: { mail_status, mail_error } }: { of: Invitation }) {
     <p class="hint">
       The mail is stored but not sent: no mail server is set (option <code>mail.url</code>).{" "}
       {session.value?.mode === "dev" ? (
-        <a href={href("/mail")}>Read it</a>
+        <a href={href("/mail")}>Open the mail</a>
       ) : (
         <>
           The operator can read its link with <code>svc-server mail</code>.

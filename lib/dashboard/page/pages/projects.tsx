@@ -20,10 +20,17 @@ export const NewProject = () => (
     }}
   >
     <Field label="Name" hint="3 to 64 characters" required />
-    <Field label="Region" hint="It cannot be changed later." required />
+    <Region />
     <Field label="Description" />
   </Form>
 );
+
+/** Suggests the regions of other projects. */
+function Region() {
+  const { data } = useCall("projects.list", { per_page: 100 }, "project.");
+  const regions = [...new Set(data?.data.map(({ region }) => region))];
+  return <Field label="Region" list={regions} hint="Any name that you use. It cannot be changed later." required />;
+}
 
 export function ProjectsPage() {
   const cursor = place.value.query.get("cursor") ?? "";
