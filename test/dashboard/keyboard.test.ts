@@ -149,6 +149,9 @@ test("Chromium: the keyboard", { skip: noBrowser || (!isLong && "npm run test:da
   await suite.test("reaches all of a page: skip link, help, palette, drawer, search, lines", async (t) => {
     const { port, project, deploy, service } = await listeningWorld(t);
     const { id } = await project("shop");
+    // Only a later release can be rolled back.
+    await deploy(id);
+    await service.clock.advance("1m");
     const { id: deployment } = await deploy(id);
     await service.clock.advance("1m");
     const page = await dashboardPage(t, open, `http://127.0.0.1:${port}`);
