@@ -4,6 +4,7 @@ import { browser, noBrowser } from "../helpers/browser.ts";
 import { controlsOf, dashboardPage } from "../helpers/dashboard-page.ts";
 import { isLong } from "../helpers/properties.ts";
 import { listeningWorld } from "../helpers/raw-sockets.ts";
+import { keyOf } from "../helpers/test-service.ts";
 
 /** How far the bar, its buttons and its list of work leave the window. The code is text: no browser types here. */
 const beyond = `(() => {
@@ -51,7 +52,7 @@ test("Chromium: the clock bar on every screen, and in every tab", {
     assert.equal(await button("Look ahead").isVisible(), false);
     await button("More of the clock").click();
     await button("Look ahead").waitFor();
-    await button("Undo").click();
+    await button(/^Undo/).click();
     await page.locator("button:disabled:not([aria-disabled])", { hasText: "Undo" }).waitFor();
   });
 
@@ -78,7 +79,7 @@ test("Chromium: the clock bar on every screen, and in every tab", {
     await page.locator("button:enabled", { hasText: "Undo" }).waitFor();
     await project("after");
     const other = await dashboardPage(t, open, origin, "/projects");
-    const undo = other.getByRole("button", { name: "Undo", exact: true });
+    const undo = other.getByRole("button", { name: /^Undo/ });
     await undo.click();
     await other.getByRole("dialog").getByText("POST /v1/projects").waitFor();
     await other.getByRole("dialog").getByRole("button", { name: "Undo", exact: true }).click();
@@ -91,6 +92,42 @@ test("Chromium: the clock bar on every screen, and in every tab", {
     await page.locator("button:enabled", { hasText: "Undo" }).click();
     await page.locator("button:disabled:not([aria-disabled])", { hasText: "Undo" }).waitFor();
     assert.equal(service.clock.now().toISOString(), "2026-01-01T00:00:00.000Z");
+  });
+
+  await suite.test("Undo knows its own work after a reload, leaves out what was before, and has a Redo", async (t) => {
+    const { page, origin, button, submit, fill, service, send } = await opened(t, "/projects");
+    const names = async () =>
+      (await service.client({ apiKey: keyOf("owner") }).projects.list()).data.map(({ name }) => name);
+    const clock = page.getByLabel("Clock");
+    const headers = { "content-type": "application/json" };
+    await send("POST", "/_svc/clock/advance", { headers, body: JSON.stringify({ by: "1s" }) });
+    // A duration as the page writes it.
+    await fill("Advance by", "2 h 0 m");
+    await page.keyboard.press("Enter");
+    await button("Undo +2h0m").waitFor();
+    assert.equal(service.clock.now().toISOString(), "2026-01-01T02:00:01.000Z");
+    const other = await dashboardPage(t, open, origin, "/projects");
+    await other.getByRole("button", { name: "Undo +2h0m" }).click();
+    await other.getByLabel("Clock").getByText("Nothing else changed").waitFor();
+    await button("Undo").waitFor();
+
+    await button("+2m").click();
+    await button("Undo +2m").waitFor();
+    await button("New project").click();
+    await fill("Name", "mine");
+    await submit("Create");
+    await page.getByRole("heading", { name: "mine" }).waitFor();
+    await page.reload();
+    await button("Undo +2m").click();
+    await clock.getByText(/^Undone: .*1 project goes/).waitFor();
+    assert.deepEqual(await names(), []);
+    await button("Redo").click();
+    await button("Redo").waitFor({ state: "detached" });
+    assert.deepEqual(await names(), ["mine"]);
+    assert.equal(service.clock.now().toISOString(), "2026-01-01T00:02:01.000Z");
+    await button("Undo").click();
+    await page.locator("button:disabled:not([aria-disabled])", { hasText: "Undo" }).waitFor();
+    assert.deepEqual(await names(), []);
   });
 
   await suite.test("a second move waits for the first, and says so", async (t) => {

@@ -81,7 +81,7 @@ export async function cutAt(page: Page, width: number): Promise<string[]> {
 
 /** The buttons and fields of a page, by their visible names. */
 export const controlsOf = (page: Page) => ({
-  button: (name: string) => page.getByRole("button", { name, exact: true }),
+  button: (name: string | RegExp) => page.getByRole("button", { name, exact: true }),
   /** Presses the button of the open form. */
   submit: (name: string) => page.getByRole("dialog").getByRole("button", { name, exact: true }).click(),
   fill: (name: string, text: string) => page.getByLabel(name, { exact: true }).fill(text),

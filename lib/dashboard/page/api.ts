@@ -39,27 +39,39 @@ export function actAs(name: string): void {
   person.value = name;
 }
 
+const storedIds = "svc-ids";
 /**
- * The page makes its own request ids, so that watching it does not advance the service's sequence of ids. Their start
- * is this tab's.
+ * The page makes its own request ids, so that watching it does not advance the service's sequence of ids. Each load of
+ * this tab has a start of its own.
  */
 const ownIds = `dashboard-${crypto.randomUUID().slice(0, 8)}-`;
-export const isOwnRequest = (id: string | null): boolean => id?.startsWith(ownIds) ?? false;
+const allOwnIds: readonly string[] = [...JSON.parse(sessionStorage.getItem(storedIds) ?? "[]"), ownIds].slice(-20);
+sessionStorage.setItem(storedIds, JSON.stringify(allOwnIds));
+export const isOwnRequest = (id: string | null): boolean => allOwnIds.some((one) => id?.startsWith(one));
 
 /** The changes that are still being answered. */
 const changing = new Set<Promise<unknown>>();
 export const changesEnded = async (): Promise<void> => void (await Promise.allSettled(changing));
 
-/** Sends a request to the service that served the page, and records it for the drawer. Rejects with {ClientProblem}. */
-export function request(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<unknown> {
-  const answered = send(method, path, body, signal);
+/**
+ * Sends a request to the service that served the page, and records it for the drawer. Rejects with {ClientProblem}. A
+ * mark becomes part of its request id.
+ */
+export function request(
+  method: string,
+  path: string,
+  body?: unknown,
+  signal?: AbortSignal,
+  mark = "",
+): Promise<unknown> {
+  const answered = send(method, path, body, signal, mark);
   if (method === "GET") return answered;
   changing.add(answered);
   return answered.finally(() => changing.delete(answered));
 }
 
-async function send(method: string, path: string, body: unknown, signal: AbortSignal | undefined): Promise<unknown> {
-  const { response, answer } = await exchange(method, path, body, signal);
+async function send(method: string, path: string, body: unknown, signal: AbortSignal | undefined, mark: string) {
+  const { response, answer } = await exchange(method, path, body, signal, mark);
   const problem = response.ok ? undefined : problemOf(response, answer);
   const call = callOf(method, path, body);
   if (call) note({ call, answer, problem: problem?.code }, signal);
@@ -78,7 +90,7 @@ function end(): void {
   location.reload();
 }
 
-async function exchange(method: string, path: string, body: unknown, signal: AbortSignal | undefined) {
+async function exchange(method: string, path: string, body: unknown, signal: AbortSignal | undefined, mark: string) {
   let response: Response;
   try {
     response = await fetch(base + path, {
@@ -87,7 +99,7 @@ async function exchange(method: string, path: string, body: unknown, signal: Abo
       ...(signal && { signal }),
       headers: {
         accept: "application/json",
-        "x-request-id": ownIds + crypto.randomUUID(),
+        "x-request-id": `${ownIds}${mark}${crypto.randomUUID()}`,
         ...(person.value !== null && { "x-svc-person": person.value }),
         ...(body !== undefined && { "content-type": "application/json" }),
       },

@@ -13,9 +13,11 @@ import {
   type Target,
   workOf,
 } from "./clock.ts";
+import { control } from "./control.ts";
 import { Action, Button } from "./controls.tsx";
-import { instantOf, lengthOf } from "./format-time.ts";
+import { countOf, instantOf, lengthOf } from "./format-time.ts";
 import { type Change, serviceNow, serviceTime, useRead } from "./live.ts";
+import { outcomesOf } from "./look-ahead.tsx";
 import { href } from "./router.ts";
 import { Toasts, useToasts } from "./toasts.tsx";
 import { Undo } from "./undo.tsx";
@@ -44,8 +46,10 @@ export function ClockBar({ children }: { children: ComponentChildren }) {
   );
   const clock = data?.clock;
   const run = (target: Target) => async () => {
+    const from = clock?.now ?? "";
     const { ran } = await advance(target);
-    say(`${ran} ${ran === 1 ? "job" : "jobs"} ran`);
+    const found = ran > 0 ? outcomesOf((await control.journalSince(from)).filter(({ at }) => at > from)) : "";
+    say(`${countOf(ran, "job")} ran${found && `: ${found}`}`);
   };
   const isRunning = clock !== undefined && clock.mode !== "manual";
   const reason = isRunning ? "The clock runs by itself. Freeze it to move it." : undefined;
@@ -64,7 +68,7 @@ export function ClockBar({ children }: { children: ComponentChildren }) {
           </span>
         )}
         <Next next={data?.upcoming[0]} reason={reason} run={run({ to: "next" })} />
-        {!isRunning && <Undo said={say} />}
+        {!isRunning && <Undo say={say} />}
         <Toasts of={toasts} />
         <span class="row tools">{children}</span>
         <span class="more">
@@ -129,8 +133,8 @@ function Next({
       </Action>
       {next ? (
         <span class="hint next-work" title={workOf(next)}>
+          {wait !== undefined && (wait > 0 ? `in ${lengthOf(wait)}: ` : "now: ")}
           {page ? <a href={href(page)}>{workOf(next)}</a> : workOf(next)}
-          {wait !== undefined && (wait > 0 ? ` in ${lengthOf(wait)}` : " now")}
         </span>
       ) : (
         <span class="hint next-work">nothing is due</span>
@@ -142,7 +146,8 @@ function Next({
 function Custom({ run }: { run: (by: string) => Promise<unknown> }) {
   const [by, setBy] = useState("");
   const { isBusy, error, start, forget } = useWork(() =>
-    run(by.trim()).catch((problem) => {
+    // "1 h 59 m", as the page writes it, and "5 min" are durations too.
+    run(by.replace(/\s+/g, "").replace(/min/g, "m")).catch((problem) => {
       throw new Error(sentenceOf(problem).replace(/^By /, "Advance by "));
     }),
   );

@@ -2,7 +2,6 @@ import { signal } from "@preact/signals";
 import { ClientProblem } from "../../client/problem.ts";
 import { request } from "./api.ts";
 import { setServiceTime, speed } from "./live.ts";
-import { lastMove } from "./recent-requests.ts";
 
 /** The clock as the control interface shows it (`dev`). */
 export interface ClockState {
@@ -53,15 +52,19 @@ export const runClock = () => alone(() => request("POST", "/_svc/clock/run"));
 /** A move of the clock by this page, with the snapshot taken just before it. */
 export interface Move {
   readonly id: string;
+  /** What moved: `+2h`. */
+  readonly words: string;
   readonly from: string;
   readonly to: string;
-  /** The number of its request; undefined if it could not be read. Undo then asks about all recent requests. */
-  readonly number: number | undefined;
 }
 
 const stored = "svc-moves";
 /** Limited, because each snapshot holds a whole state. */
 const mostMoves = 10;
+const nameOf = (words: string) => `before ${words}`;
+/** What the name of a snapshot says about the move after it; undefined if no page took it for a move. */
+export const wordsOf = (name: string | null): string | undefined =>
+  /^before (\+(?:\d+(?:ms|[smhd]))+|next|idle|redo|\d{4}-\d\d-\d\dT[\d:.]+Z)$/.exec(name ?? "")?.[1];
 /** The moves of this tab that can be undone, the latest at the end. */
 export const moves = signal<readonly Move[]>(JSON.parse(sessionStorage.getItem(stored) ?? "[]"));
 const keep = (list: readonly Move[]): void => {
@@ -85,15 +88,19 @@ export async function unlessRefused<T>(answer: Promise<T>): Promise<T | undefine
 /** Moves the clock. Takes a snapshot first, if possible, so that the move can be undone. */
 export const advance = (target: Target): Promise<Moved> => alone(() => move(target));
 
+type Stored = { readonly id: string; readonly now: string };
+/** Says in the request of a move which snapshot was taken before it. */
+const markOf = ({ id }: Stored) => `${id}-`;
+const takeSnapshot = async (name: string) => (await request("POST", "/_svc/snapshots", { name })) as Stored;
+
 async function move(target: Target): Promise<Moved> {
   const words = "by" in target ? `+${target.by}` : target.to;
-  const snapshot = request("POST", "/_svc/snapshots", { name: `before ${words}` });
-  const before = (await unlessRefused(snapshot)) as { id: string; now: string } | undefined;
+  const before = await unlessRefused(takeSnapshot(nameOf(words)));
   try {
-    const moved = (await request("POST", "/_svc/clock/advance", target)) as Moved;
+    const mark = before && markOf(before);
+    const moved = (await request("POST", "/_svc/clock/advance", target, undefined, mark)) as Moved;
     setServiceTime(moved.now);
-    const number = before && (await lastMove().catch(() => undefined));
-    const all = before ? [...moves.value, { id: before.id, from: before.now, to: moved.now, number }] : [];
+    const all = before ? [...moves.value, { id: before.id, words, from: before.now, to: moved.now }] : [];
     keep(all.slice(-mostMoves));
     await Promise.all(all.slice(0, -mostMoves).map(forget));
     return moved;
@@ -103,13 +110,33 @@ async function move(target: Target): Promise<Moved> {
   }
 }
 
-/** Restores the state before a move. Everything since then is lost. */
-export async function undo(last: Move): Promise<void> {
+async function restore({ id }: Pick<Move, "id">, mark?: string): Promise<void> {
+  const { now } = (await request("POST", `/_svc/snapshots/${id}/restore`, undefined, undefined, mark)) as Stored;
+  setServiceTime(now);
+}
+
+/** A state that an undo left, for a while. */
+export interface Left {
+  /** Goes to it again, as a move that can be undone. */
+  readonly redo: () => Promise<void>;
+  readonly forget: () => Promise<unknown>;
+}
+
+/** Restores the state before a move. Everything since then is lost, unless it is kept. */
+export async function undo(last: Move, isKept: boolean): Promise<Left | undefined> {
+  const left = isKept ? await takeSnapshot("left by Undo") : undefined;
   undone.add(last.id);
   keep(moves.value.filter(({ id }) => id !== last.id));
-  const { now } = (await request("POST", `/_svc/snapshots/${last.id}/restore`)) as { now: string };
-  setServiceTime(now);
+  await restore(last);
   await forget(last);
+  if (!left) return undefined;
+  const redo = async () => {
+    const before = await takeSnapshot(nameOf("redo"));
+    await restore(left, markOf(before));
+    await forget(left);
+    keep([...moves.value, { id: before.id, words: "redo", from: before.now, to: left.now }]);
+  };
+  return { redo, forget: () => forget(left) };
 }
 
 const works: Readonly<Record<string, string>> = {

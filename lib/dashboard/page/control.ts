@@ -54,6 +54,7 @@ export const control = {
   clearFaults: () => send("DELETE", "faults"),
   step: (family: "deployments" | "generations", id: string) => send("POST", `${family}/${part(id)}/step`),
   journal: (since = 0) => list<JournalEntry>("GET", `journal?since=${since}`),
+  journalSince: (at: string) => list<JournalEntry>("GET", `journal?since=${part(at)}`),
   requestsSince: (at: string) =>
     list<Extract<JournalEntry, { kind: "request" }>>("GET", `journal?kind=request&since=${part(at)}`),
   preview: (target: { by: string } | { to: string }) => send<Preview>("POST", "preview", target),

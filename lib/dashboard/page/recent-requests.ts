@@ -1,5 +1,5 @@
 import type { RecentRequest } from "../../http/recent-requests.ts";
-import { isOwnRequest, orNone, request } from "./api.ts";
+import { orNone, request } from "./api.ts";
 
 /** Reads the requests of the last hour, or one of them with its bodies. */
 export const readRequests = async <T>(path: string, signal?: AbortSignal) =>
@@ -8,9 +8,9 @@ export const readRequests = async <T>(path: string, signal?: AbortSignal) =>
 /** The latest changes by the control interface, newest first; none for roles that may not read requests. */
 const controlCalls = async () => (await orNone(readRequests<{ data: RecentRequest[] }>("?search=/_svc/"))).data;
 
-/** The number of this tab's last move of the clock. Later requests have larger numbers. */
-export const lastMove = async (): Promise<number | undefined> =>
-  (await controlCalls()).find((one) => one.path === "/_svc/clock/advance" && isOwnRequest(one.request_id))?.number;
+/** The number of the move before which a page took this snapshot; undefined if nobody knows it any more. */
+export const moveAfter = async (snapshot: string): Promise<number | undefined> =>
+  (await controlCalls()).find((one) => one.request_id.includes(`-${snapshot}-`))?.number;
 
 export const controlCallsSince = async (number = 0) => (await controlCalls()).filter((one) => one.number > number);
 
