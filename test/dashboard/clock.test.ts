@@ -95,6 +95,10 @@ test("Chromium: the clock bar", {
       .waitFor();
     await button("Freeze").click();
     await clock.getByText("frozen", { exact: true }).waitFor();
+    await page.setViewportSize({ width: 390, height: 844 });
+    const bar = await clock.boundingBox();
+    assert.ok(bar && bar.height <= 60, `one line on a phone, and not ${bar?.height} px`);
+    await page.setViewportSize({ width: 1280, height: 720 });
     const at = service.clock.now().getTime();
     await button("+1d").click();
     await clock.getByText(/jobs? ran/).waitFor();

@@ -213,6 +213,14 @@ test("Chromium: what the forms offer", {
     await page.getByText("and 800 older. Search for them.").waitFor();
     assert.equal(await page.locator(".entry").count(), 200);
     await page.locator(".entry").nth(199).click();
+    // On a phone the chosen one replaces the list.
+    await page.setViewportSize({ width: 390, height: 844 });
+    const list = page.getByLabel("Deliveries", { exact: true });
+    await page.getByRole("heading", { name: "user.removed" }).waitFor();
+    assert.equal(await list.isVisible(), false);
+    await page.getByRole("button", { name: "All deliveries" }).click();
+    await list.waitFor();
+    await page.setViewportSize({ width: 1280, height: 800 });
     await fill("Search", "NEEDLE");
     await page.locator(".entry").getByText("project.created").waitFor();
     assert.equal(await page.locator(".entry").count(), 1);

@@ -153,7 +153,8 @@ test("Chromium: lists", { skip: noBrowser || (!isLong && "npm run test:dashboard
     const row = await page.getByRole("row").nth(1).boundingBox();
     assert.ok(row && row.height <= 130, `a deployment takes ${row?.height} px`);
     await page.setViewportSize({ width: 2560, height: 1440 });
-    for (const path of ["/deployments", "/timeline", ""]) {
+    const lefts = new Set<number>();
+    for (const path of ["/deployments", "/timeline", "/system", ""]) {
       await page.goto(`${origin}/dashboard${path}`);
       await page.getByRole("heading", { level: 1 }).waitFor();
       const main = await page.locator("main").boundingBox();
@@ -161,6 +162,8 @@ test("Chromium: lists", { skip: noBrowser || (!isLong && "npm run test:dashboard
       assert.ok(main && content);
       const right = content.x + content.width - main.x - main.width;
       assert.ok(Math.abs(main.x - content.x - right) <= 1, path);
+      lefts.add(main.x);
     }
+    assert.equal(lefts.size, 1, "no page jumps sideways");
   });
 });

@@ -14,24 +14,6 @@ export const shown = signal<readonly Ended[]>([]);
 export const done = signal<readonly Ended[]>([]);
 const mostDone = 30;
 
-/** What this tab did: a call, the identifiers that it named, and the one in its answer. */
-export interface Deed {
-  readonly action: string;
-  readonly given: readonly string[];
-  readonly made: string | null;
-}
-const storedDeeds = "svc-deeds";
-const mostDeeds = 200;
-/** Newest first, and kept over a reload: identifiers only, because answers hold secrets. */
-export const deeds = (): readonly Deed[] => JSON.parse(sessionStorage.getItem(storedDeeds) ?? "[]");
-
-function keepDeed({ call, answer }: Ended): void {
-  if (call.id === undefined) return;
-  const { id } = (answer ?? {}) as { id?: unknown };
-  const deed = { action: call.id, given: Object.values(call.params), made: typeof id === "string" ? id : null };
-  sessionStorage.setItem(storedDeeds, JSON.stringify([deed, ...deeds()].slice(0, mostDeeds)));
-}
-
 type Listener = (ended: Ended) => void;
 const listeners = new Set<Listener>();
 /** Listens to every call of this tab. Returns a function that stops listening. */
@@ -61,7 +43,6 @@ export function note(ended: Ended, owner: AbortSignal | undefined): void {
   for (const listener of listeners) listener(ended);
   if (ended.call.method !== "GET") {
     done.value = [ended, ...done.value].slice(0, mostDone);
-    if (ended.problem === undefined) keepDeed(ended);
     return;
   }
   const key = keyOf(ended.call);

@@ -10,8 +10,6 @@ export interface Line {
 
 const width = 320;
 const height = 80;
-/** The samples of an hour, as `dashboard/process-history` keeps them. The latest is at the right end. */
-const slots = 120;
 
 /** The next round number, at least as large as the value. */
 function roundUp(value: number): number {
@@ -21,9 +19,8 @@ function roundUp(value: number): number {
 }
 
 /** The path through the values from left to right, with gaps for missing values. An isolated value is a short line. */
-function pathOf(latest: readonly (number | null)[], most: number): string {
-  const step = width / (slots - 1);
-  const values = [...Array<null>(Math.max(0, slots - latest.length)).fill(null), ...latest];
+function pathOf(values: readonly (number | null)[], most: number): string {
+  const step = width / Math.max(1, values.length - 1);
   const isThere = (i: number) => (values[i] ?? null) !== null;
   const parts = values.map((value, i) => {
     if (value === null) return "";
@@ -72,11 +69,10 @@ export function LineChart({
         ))}
       </svg>
       <p class="hint row spread">
-        <span>1 h ago</span>
         <span>
-          top: {show(most)}
-          {seconds !== undefined && seconds < 3_500 && `, measured since ${lengthOf(seconds * 1000)} ago`}
+          {seconds !== undefined && seconds < 3_500 ? `measured since ${lengthOf(seconds * 1000)}` : "1 h ago"}
         </span>
+        <span>top: {show(most)}</span>
         <span>now</span>
       </p>
     </figure>

@@ -17,7 +17,7 @@ export function lengthOf(ms: number): string {
 /** How long ago, by the service's clock. */
 export function agoOf(at: string): string {
   const ms = serviceNow() - Date.parse(at);
-  // A clock that was moved ahead, and is back.
+  // After a restart the clock may be behind what is stored.
   if (ms < -minute) return `in ${lengthOf(-ms)}`;
   if (ms < 1000) return "just now";
   if (ms < minute) return `${Math.floor(ms / 1000)} s ago`;

@@ -155,7 +155,7 @@ function Notices() {
         </p>
       )}
       {clock_warning !== null && read !== started_at && (
-        <p class="row">
+        <p class="row told">
           {capital(clock_warning.split(",", 1)[0] ?? "")}, and is back to real time. Waiting work keeps its remaining
           time.
           <Button

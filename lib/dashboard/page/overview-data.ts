@@ -126,29 +126,61 @@ export const namesOf = ({ running, generations, receivers }: Overview, nameOf: (
     ...receivers.map(({ id, name }) => [id, hostOf(name)] as const),
   ]);
 
+interface Told extends Happened {
+  /** What many of in a row are told as one line; none for events. */
+  readonly group?: { readonly key: string; readonly text: (count: number) => string; readonly path: string };
+}
+
 /** The answers of receivers; those that accepted an event at once are together. */
-function triesOf({ receivers }: Overview): Map<string, Happened[]> {
-  const tries = new Map<string, Happened[]>();
+function triesOf({ receivers }: Overview): Map<string, Told[]> {
+  const tries = new Map<string, Told[]>();
   for (const { family, id, name, deliveries } of receivers)
     for (const { id: delivery, event, attempts } of deliveries)
       for (const [i, { at, ...answer }] of attempts.entries()) {
-        const text = `${hostOf(name)} answered ${wordOf(answer)} to ${event}${i > 0 ? `, try ${i + 1}` : ""}`;
+        const isAccepted = isGood(answer);
+        const host = hostOf(name);
+        const text = `${host} answered ${wordOf(answer)} to ${event}${i > 0 ? `, try ${i + 1}` : ""}`;
         const path = `/${family}/${id}/${delivery}`;
-        const key = isGood(answer) && i === 0 ? `${event} ${at.slice(0, 19)}` : `${path} ${i}`;
-        const one: Happened = { at, icon: "webhook", text, path, hue: isGood(answer) ? "good" : "bad" };
+        const key = isAccepted && i === 0 ? `${event} ${at.slice(0, 19)}` : `${path} ${i}`;
+        const word = isAccepted ? "accepted" : "refused";
+        const group = {
+          key: `${id} ${word}`,
+          text: (count: number) => `${host} ${word} ${count} deliveries`,
+          path: `/${family}/${id}`,
+        };
+        const one: Told = { at, icon: "webhook", text, path, hue: isAccepted ? "good" : "bad", group };
         tries.set(key, [...(tries.get(key) ?? []), one]);
       }
   return tries;
+}
+
+const fewestGrouped = 3;
+/** Many answers of one receiver in a row become one line, which would push out everything else. */
+function grouped(told: readonly Told[]): readonly Happened[] {
+  const rows: Told[][] = [];
+  for (const one of told) {
+    const row = rows.at(-1);
+    if (one.group && row?.[0]?.group?.key === one.group.key) row.push(one);
+    else rows.push([one]);
+  }
+  return rows.flatMap((row): readonly Happened[] => {
+    const [first] = row;
+    return first?.group && row.length >= fewestGrouped
+      ? [{ ...first, text: first.group.text(row.length), path: first.group.path }]
+      : row;
+  });
 }
 
 /** What happened lately, newest first: events and the answers of receivers. */
 export function lately(overview: Overview, nameOf: (project_id: string) => string): readonly Happened[] {
   const { events, generations } = overview;
   const tries = triesOf(overview);
+  const keyOf = ({ event, timestamp }: EventRecord) => `${event} ${timestamp.slice(0, 19)}`;
   const happened = events.map((one): Happened => {
-    const key = `${one.event} ${one.timestamp.slice(0, 19)}`;
-    const accepted = tries.get(key)?.map(({ text }) => text.split(" answered ")[0]);
-    tries.delete(key);
+    // Of several events at once nobody knows which of them each receiver accepted.
+    const times = events.filter((other) => keyOf(other) === keyOf(one)).length;
+    const accepted = times === 1 ? tries.get(keyOf(one))?.map(({ text }) => text.split(" answered ")[0]) : undefined;
+    if (accepted) tries.delete(keyOf(one));
     const { name, email, project_id, environment, generation_id } = one.data;
     const prompt = generations.find(({ id }) => id === generation_id)?.input["prompt"];
     const about = [name ?? email ?? prompt ?? (project_id ? nameOf(String(project_id)) : undefined), environment];
@@ -159,8 +191,9 @@ export function lately(overview: Overview, nameOf: (project_id: string) => strin
       text: `${one.event.replace(/[._]/g, " ")}${words && `: ${words}`}`,
       path: eventPath(one),
       hue: /failed|crashed/.test(one.event) ? "bad" : /succeeded|completed/.test(one.event) ? "good" : undefined,
-      more: accepted && `accepted by ${accepted.join(", ")}`,
+      more: accepted && `accepted by ${[...new Set(accepted)].join(", ")}`,
     };
   });
-  return [...[...tries.values()].flat(), ...happened].sort((a, b) => (a.at < b.at ? 1 : -1)).slice(0, 10);
+  const all: readonly Told[] = [...[...tries.values()].flat(), ...happened];
+  return grouped(all.toSorted((a, b) => (a.at < b.at ? 1 : -1))).slice(0, 10);
 }

@@ -1,9 +1,9 @@
 import { useState } from "preact/hooks";
 import { api, isOwnRequest, orNone, session } from "./api.ts";
-import { deeds } from "./calls.ts";
 import { isMoving, type Move, moves, undo, undone, unlessRefused, wordsOf } from "./clock.ts";
 import { type Comparison, control, type StoredSnapshot } from "./control.ts";
 import { Action, Button } from "./controls.tsx";
+import { deeds } from "./deeds.ts";
 import { agoOf, instantOf } from "./format-time.ts";
 import { serviceNow, useRead } from "./live.ts";
 import { Modal } from "./modal.tsx";

@@ -3,7 +3,7 @@ import { type Caught, control, type InboxSettings } from "../control.ts";
 import { Action, Field, FormDialog, Select } from "../controls.tsx";
 import { Form } from "../forms/form.tsx";
 import { type Change, useRead } from "../live.ts";
-import { useOpen } from "../parts.tsx";
+import { Halves, useOpen } from "../parts.tsx";
 import { place, setQuery } from "../router.ts";
 import { Empty, loadingPage, Page, Text, Time } from "../ui.tsx";
 import { answersOf, forms, isGood, presets, textOf, wordOf } from "./inbox-answers.ts";
@@ -63,29 +63,35 @@ export function InboxPage() {
         addresses.
       </p>
       {names.length > 0 && (
-        <ul class="chips" aria-label="Inboxes">
-          {["", ...names].map((one) => (
-            <li key={one}>
-              <button type="button" class="chip" aria-pressed={one === name} onClick={() => setQuery({ name: one })}>
-                {one === "" ? "All" : one} {caught.filter(({ endpoint }) => one === "" || endpoint === one).length}
-              </button>
-            </li>
-          ))}
-        </ul>
+        <search class="filters">
+          <ul class="chips" aria-label="Inboxes">
+            {["", ...names].map((one) => (
+              <li key={one}>
+                <button type="button" class="chip" aria-pressed={one === name} onClick={() => setQuery({ name: one })}>
+                  {one === "" ? "All" : one} {caught.filter(({ endpoint }) => one === "" || endpoint === one).length}
+                </button>
+              </li>
+            ))}
+          </ul>
+          {caught.length > 0 && (
+            <Field
+              label="Search"
+              type="search"
+              value={search}
+              onInput={setSearch}
+              placeholder="event, answer or body"
+            />
+          )}
+          {caught.length >= mostKept && (
+            <span class="hint">Only the newest {mostKept.toLocaleString("en")} are kept.</span>
+          )}
+        </search>
       )}
       {settings
         .filter(({ endpoint }) => name === "" || endpoint === name)
         .map((one) => (
           <Setting key={one.endpoint} of={one} />
         ))}
-      {caught.length > 0 && (
-        <search class="filters">
-          <Field label="Search" type="search" value={search} onInput={setSearch} placeholder="event, answer or body" />
-          {caught.length >= mostKept && (
-            <span class="hint">Only the newest {mostKept.toLocaleString("en")} are kept.</span>
-          )}
-        </search>
-      )}
       {shown.length === 0 && caught.length > 0 ? (
         <Empty>No delivery contains this.</Empty>
       ) : shown.length === 0 ? (
@@ -94,30 +100,36 @@ export function InboxPage() {
           something.
         </Empty>
       ) : (
-        <div class="halves">
-          <ol class="list" aria-label="Deliveries">
-            {shown.slice(0, mostListed).map((one) => (
-              <li key={nameOf(one)}>
-                <button
-                  type="button"
-                  class="entry"
-                  aria-current={one === open ? "true" : undefined}
-                  onClick={() => setQuery({ delivery: nameOf(one) })}
-                >
-                  <span class={`mono answer ${isGood(one.response) ? "good" : "bad"}`}>{wordOf(one.response)}</span>
-                  <span class="mono">{one.headers["x-service-event"] ?? one.method}</span>
-                  <Text of={one.endpoint} />
-                  <span class="hint">{attemptOf(one)}</span>
-                  <Time at={one.received_at} />
-                </button>
-              </li>
-            ))}
-            {shown.length > mostListed && (
-              <li class="hint">{`and ${shown.length - mostListed} older. Search for them.`}</li>
-            )}
-          </ol>
+        <Halves
+          parameter="delivery"
+          back="All deliveries"
+          list={
+            <ol class="list deliveries" aria-label="Deliveries">
+              {shown.slice(0, mostListed).map((one) => (
+                <li key={nameOf(one)}>
+                  <button
+                    type="button"
+                    class="entry"
+                    aria-current={one === open ? "true" : undefined}
+                    onClick={() => setQuery({ delivery: nameOf(one) })}
+                  >
+                    <span class={`mono answer ${isGood(one.response) ? "good" : "bad"}`}>{wordOf(one.response)}</span>
+                    <span class="mono">{one.headers["x-service-event"] ?? one.method}</span>
+                    <Time at={one.received_at} />
+                    <span class="hint">
+                      <Text of={one.endpoint} /> {attemptOf(one)}
+                    </span>
+                  </button>
+                </li>
+              ))}
+              {shown.length > mostListed && (
+                <li class="hint">{`and ${shown.length - mostListed} older. Search for them.`}</li>
+              )}
+            </ol>
+          }
+        >
           {open && <Delivery key={nameOf(open)} of={open} />}
-        </div>
+        </Halves>
       )}
     </Page>
   );

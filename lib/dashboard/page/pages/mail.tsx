@@ -5,7 +5,7 @@ import { Action, Button, Field, FormDialog } from "../controls.tsx";
 import { instantOf } from "../format-time.ts";
 import { Form } from "../forms/form.tsx";
 import { type Change, useRead } from "../live.ts";
-import { Once, useOpen } from "../parts.tsx";
+import { Halves, Once, useOpen } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
 import { href, setQuery } from "../router.ts";
 import { Empty, Loading, Page, Text, Time } from "../ui.tsx";
@@ -51,25 +51,30 @@ export function MailPage() {
         <Empty>{data?.length ? "No mail contains this." : "No mail yet. Invite someone on the People page."}</Empty>
       )}
       {mails && mails.length > 0 && (
-        <div class="halves">
-          <ol class="list" aria-label="Mails">
-            {mails.map((one) => (
-              <li key={nameOf(one)}>
-                <button
-                  type="button"
-                  class="entry"
-                  aria-current={one === open ? "true" : undefined}
-                  onClick={() => setQuery({ mail: nameOf(one) })}
-                >
-                  <Text of={one.to} />
-                  <Text of={one.subject} />
-                  <Time at={one.sent_at} />
-                </button>
-              </li>
-            ))}
-          </ol>
+        <Halves
+          parameter="mail"
+          back="All mails"
+          list={
+            <ol class="list" aria-label="Mails">
+              {mails.map((one) => (
+                <li key={nameOf(one)}>
+                  <button
+                    type="button"
+                    class="entry"
+                    aria-current={one === open ? "true" : undefined}
+                    onClick={() => setQuery({ mail: nameOf(one) })}
+                  >
+                    <Text of={one.to} />
+                    <Text of={one.subject} />
+                    <Time at={one.sent_at} />
+                  </button>
+                </li>
+              ))}
+            </ol>
+          }
+        >
           {open && <Mail key={nameOf(open)} of={open} onKey={setKey} />}
-        </div>
+        </Halves>
       )}
     </Page>
   );

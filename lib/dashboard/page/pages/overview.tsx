@@ -89,9 +89,14 @@ function Figures({ of }: { of: Overview }) {
   const day = new Date(serviceNow()).toISOString().slice(0, 10);
   const { data: usage } = useCall("generations.usage", { from: day, to: day }, "generation");
   const failing = of.receivers.filter((one) => troubleOf(one) !== undefined).length;
+  const queued = of.running.filter(({ status }) => status === "queued").length;
+  const [first] = of.running;
+  const runs = `/deployments${first ? `?status=${first.status}` : ""}`;
+  const [lone, ...others] = of.failed;
+  const failed = lone && others.length === 0 ? `/deployments/${lone.deployment.id}` : "/deployments?status=failed";
   const figures = [
-    ["Running now", String(of.running.length), "/deployments", ""],
-    ["Failed lately", String(of.failed.length), "/deployments?status=failed", of.failed.length > 0 ? "bad" : ""],
+    ["Running now", `${of.running.length - queued}${queued > 0 ? `, ${queued} queued` : ""}`, runs, ""],
+    ["Environments that fail", String(of.failed.length), failed, of.failed.length > 0 ? "bad" : ""],
     ["Receivers that fail", `${failing} of ${of.receivers.length}`, "/webhooks", failing > 0 ? "bad" : ""],
     ["Cost of generations today", usage ? dollars(usage.total.cost_usd) : "…", "/usage", ""],
   ] as const;
@@ -123,7 +128,7 @@ function Deployments({ of, nameOf }: { of: Overview["latest"]; nameOf: (id: stri
             <Link to={`/deployments/${id}`} of={`${nameOf(project_id)} to ${environment}`} />
             <span class="hint">
               <Text of={source ? refOf(source) : shortVersion(version)} />
-              {created_by && ` by ${names.person(created_by.user_id) || created_by.via}`}
+              {created_by && names.isLoaded && ` by ${names.person(created_by.user_id) || created_by.via}`}
             </span>
             <Time at={created_at} />
           </li>

@@ -143,6 +143,9 @@ function Plot({ lanes, view, folds, now, at, chosen, due, width }: AxisProps & {
   const x = (time: number) => ((placeOf(folds, time) - view.from) / (view.to - view.from)) * width;
   const height = headHeight + Math.max(1, lanes.length) * rowHeight;
   const isSeen = (from: number, to = from) => x(to) > -20 && x(from) < width + 20;
+  /** Whether a label would run into that of an idle time. */
+  const reachesFold = (tick: number, text: string) =>
+    folds.some(({ from }) => x(from) >= x(tick) && x(tick) + 8 + text.length * 6.6 > x(from));
   const clamp = (value: number) => Math.min(width + 40, Math.max(-40, value));
   return (
     <svg width={width} height={height} viewBox={`0 0 ${width} ${height}`} aria-hidden="true">
@@ -157,7 +160,7 @@ function Plot({ lanes, view, folds, now, at, chosen, due, width }: AxisProps & {
               <title>{`Nothing happened for ${text}`}</title>
               <rect x={left} y={0} width={right - left} height={height} />
               {right - left > text.length * 7 && (
-                <text x={(left + right) / 2} y={height / 2}>
+                <text x={(left + right) / 2} y={16}>
                   {text}
                 </text>
               )}
@@ -167,9 +170,11 @@ function Plot({ lanes, view, folds, now, at, chosen, due, width }: AxisProps & {
       {ticksOf(view.from, view.to, Math.max(2, width / 90), folds).map(({ at: tick, text }) => (
         <g key={tick}>
           <line class="tick" x1={x(tick)} x2={x(tick)} y1={headHeight - 6} y2={height} />
-          <text class="tick-text" x={x(tick) + 4} y={16}>
-            {text}
-          </text>
+          {!reachesFold(tick, text) && (
+            <text class="tick-text" x={x(tick) + 4} y={16}>
+              {text}
+            </text>
+          )}
         </g>
       ))}
       {lanes.map(({ key, marks }, row) => {

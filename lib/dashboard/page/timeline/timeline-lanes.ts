@@ -32,6 +32,10 @@ export interface Lane {
 
 export const groups = ["Deployments", "Generations", "Receivers"] as const;
 export type Group = (typeof groups)[number];
+/** Which groups a person closed or opened. */
+export type Folded = Readonly<Partial<Record<Group, boolean>>>;
+/** A group with more lanes is closed until a person opens it. */
+const mostOpen = 20;
 
 const ended = ["active", "failed", "cancelled", "rolled_back", "completed", "succeeded"];
 export const hueOf = (status: string): Mark["hue"] =>
@@ -104,7 +108,7 @@ export function lanesOf(
   past: readonly JournalEntry[],
   ahead: readonly JournalEntry[],
   names: LaneNames,
-  collapsed: readonly Group[] = [],
+  folded: Folded = {},
 ): Lane[] {
   const lanes = new Map<string, Growing>();
   /** Where the last state of each record is: the next one ends it. */
@@ -128,7 +132,7 @@ export function lanesOf(
     ...groups.flatMap((group): Lane[] => {
       const its = all.filter((lane) => lane.group === group);
       if (its.length === 0) return [];
-      const isCollapsed = collapsed.includes(group);
+      const isCollapsed = folded[group] ?? its.length > mostOpen;
       const marks = its.flatMap((lane) => lane.marks.map((mark) => ({ ...mark, isState: false })));
       const head: Lane = {
         key: `head ${group}`,
@@ -143,6 +147,9 @@ export function lanesOf(
   ];
 }
 
+/** The most rows of one environment: beyond them, states are drawn over each other. */
+const mostRows = 3;
+
 /** The row of a lane that is free when a mark begins. Deployments to one environment overlap while some wait. */
 function rowFor(lanes: Map<string, Growing>, about: Placed, mark: Mark): Growing {
   for (let row = 0; ; row++) {
@@ -154,7 +161,9 @@ function rowFor(lanes: Map<string, Growing>, about: Placed, mark: Mark): Growing
       return made;
     }
     const isFree =
-      !mark.isState || lane.marks.every((one) => (one.to !== undefined ? one.to <= mark.at : !isOpen(one)));
+      row + 1 === mostRows ||
+      !mark.isState ||
+      lane.marks.every((one) => (one.to !== undefined ? one.to <= mark.at : !isOpen(one)));
     if (isFree) return lane;
   }
 }

@@ -7,7 +7,7 @@ import { go } from "../router.ts";
 import { useLaneNames } from "../timeline-names.ts";
 import { type AxisProps, panned, type View, zoomed } from "./timeline-axis.tsx";
 import { foldsOf, placeOf, timeAt } from "./timeline-folds.ts";
-import { type Group, type Lane, lanesOf, type Mark } from "./timeline-lanes.ts";
+import { type Folded, type Group, type Lane, lanesOf, type Mark } from "./timeline-lanes.ts";
 import { mergedWith, readRecorded } from "./timeline-records.ts";
 
 const concerns = ({ kind }: Change) => kind === "journal" || kind === "instruments";
@@ -36,8 +36,8 @@ function useJournal(): Read<readonly JournalEntry[]> {
 /** The maximum number of lanes for deployments and generations. Shows the newest: nobody reads more. */
 const mostLanes = 40;
 
-/** The groups of lanes that a person closed. */
-const stored = "svc-lanes";
+/** The groups of lanes that a person closed or opened. */
+const stored = "svc-folded";
 
 /** The last view of the axis, in times, restored when a person comes back to it. */
 let lastView: View | undefined;
@@ -111,7 +111,7 @@ export function useTimeline(at: number | undefined, setAt: (at: number | undefin
     concerns,
   );
   const names = useLaneNames();
-  const [collapsed, setCollapsed] = useState<readonly Group[]>(() => JSON.parse(localStorage.getItem(stored) ?? "[]"));
+  const [folded, setFolded] = useState<Folded>(() => JSON.parse(localStorage.getItem(stored) ?? "{}"));
   const [view, setView] = useState(lastView);
   const [picked, setPicked] = useState<readonly Mark[]>([]);
   const ahead = lookedAhead.value;
@@ -135,11 +135,11 @@ export function useTimeline(at: number | undefined, setAt: (at: number | undefin
   const places = past.map(place);
   const shown = view ? { from: place(view.from), to: place(view.to) } : lately(places, place(now), place(until));
   const seen = { from: timeAt(folds, shown.from), to: timeAt(folds, shown.to) };
-  const all = lanesOf(entries, ahead?.entries ?? [], names, collapsed);
+  const all = lanesOf(entries, ahead?.entries ?? [], names, folded);
   const toggle = (group: Group) => {
-    const next = collapsed.includes(group) ? collapsed.filter((one) => one !== group) : [...collapsed, group];
+    const next = { ...folded, [group]: !all.find(({ heads }) => heads === group)?.isCollapsed };
     localStorage.setItem(stored, JSON.stringify(next));
-    setCollapsed(next);
+    setFolded(next);
   };
   const pick = (marks: readonly Mark[], time: number) => {
     setPicked(marks);
