@@ -19,7 +19,9 @@ function roundUp(value: number): number {
 }
 
 /** The path through the values from left to right, with gaps for missing values. An isolated value is a short line. */
-function pathOf(values: readonly (number | null)[], most: number): string {
+function pathOf(given: readonly (number | null)[], most: number): string {
+  // The first value is a line too.
+  const values = given.length === 1 ? [...given, ...given] : given;
   const step = width / Math.max(1, values.length - 1);
   const isThere = (i: number) => (values[i] ?? null) !== null;
   const parts = values.map((value, i) => {
@@ -30,6 +32,12 @@ function pathOf(values: readonly (number | null)[], most: number): string {
     return `${isThere(i - 1) ? "L" : "M"}${x.toFixed(1)} ${y}`;
   });
   return parts.join("");
+}
+
+/** What the left end of a chart is. */
+function sinceOf(seconds: number | undefined): string {
+  if (seconds === undefined || seconds >= 3_500) return "1 h ago";
+  return seconds === 0 ? "just started" : `measured since ${lengthOf(seconds * 1000)}`;
 }
 
 /** Lines over time. Their latest values are also shown as text, for people who cannot see the chart. */
@@ -69,9 +77,7 @@ export function LineChart({
         ))}
       </svg>
       <p class="hint row spread">
-        <span>
-          {seconds !== undefined && seconds < 3_500 ? `measured since ${lengthOf(seconds * 1000)}` : "1 h ago"}
-        </span>
+        <span>{sinceOf(seconds)}</span>
         <span>top: {show(most)}</span>
         <span>now</span>
       </p>

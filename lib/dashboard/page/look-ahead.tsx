@@ -30,7 +30,9 @@ export function outcomesOf(entries: readonly JournalEntry[]): string {
     if (one.kind === "state" && one.status in ends) add(`${one.of} ${ends[one.status]}`);
     if (one.kind === "try") add(one.status !== null && one.status < 300 ? "delivery accepted" : "delivery refused");
   }
+  // Deployments before the deliveries that they cause.
   return [...counts]
+    .sort(([one], [other]) => (one < other ? 1 : -1))
     .map(([key, count]) => {
       const [noun = "", ...verb] = key.split(" ");
       return `${countOf(count, noun, noun === "delivery" ? "deliveries" : `${noun}s`)} ${verb.join(" ")}`;

@@ -154,7 +154,8 @@ function triesOf({ receivers }: Overview): Map<string, Told[]> {
   return tries;
 }
 
-const fewestGrouped = 3;
+/** Two failures in a row may have two reasons. */
+const fewestGrouped = { good: 2, bad: 3 };
 /** Many answers of one receiver in a row become one line, which would push out everything else. */
 function grouped(told: readonly Told[]): readonly Happened[] {
   const rows: Told[][] = [];
@@ -165,7 +166,7 @@ function grouped(told: readonly Told[]): readonly Happened[] {
   }
   return rows.flatMap((row): readonly Happened[] => {
     const [first] = row;
-    return first?.group && row.length >= fewestGrouped
+    return first?.group && row.length >= fewestGrouped[first.hue ?? "bad"]
       ? [{ ...first, text: first.group.text(row.length), path: first.group.path }]
       : row;
   });

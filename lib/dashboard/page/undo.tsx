@@ -4,7 +4,7 @@ import { isMoving, type Move, moves, undo, undone, unlessRefused, wordsOf } from
 import { type Comparison, control, type StoredSnapshot } from "./control.ts";
 import { Action, Button } from "./controls.tsx";
 import { deeds } from "./deeds.ts";
-import { agoOf, instantOf } from "./format-time.ts";
+import { agoOf, countOf, instantOf } from "./format-time.ts";
 import { serviceNow, useRead } from "./live.ts";
 import { Modal } from "./modal.tsx";
 import { useNames } from "./names.ts";
@@ -22,11 +22,7 @@ interface Loss {
   readonly isOwn: boolean;
 }
 
-const ways = {
-  added: ["goes", "go"],
-  changed: ["returns to its earlier state", "return to their earlier state"],
-  removed: ["comes back", "come back"],
-} as const;
+const ways = { added: ["goes", "go"], removed: ["comes back", "come back"] } as const;
 /** Calls that change nothing that stays. */
 const idle = /^\/_svc\/((preview|forks|settle|deliveries\/orders)\b|snapshots(\/[^/]+)?$)/;
 
@@ -36,14 +32,22 @@ function nameIn({ changes }: Comparison, target: string | null): string {
   return String((email ?? name ?? url)?.to ?? target ?? "");
 }
 
-const recordsOf = ({ counts }: Comparison) =>
-  Object.entries(counts).flatMap(([type, count]) =>
+const counted = (type: string, count: number) => {
+  const name = type.replaceAll("_", " ");
+  return countOf(count, name, name.replace(/([^aeiou])y$/, "$1ie").concat("s"));
+};
+
+function recordsOf({ counts }: Comparison): readonly string[] {
+  const types = Object.entries(counts);
+  const moved = types.flatMap(([type, count]) =>
     Object.entries(ways).flatMap(([way, [one, more]]) => {
       const number = count[way as keyof typeof ways];
-      const name = type.replaceAll("_", " ").replace(/([^aeiou])y$/, number === 1 ? "$1y" : "$1ie");
-      return number === 0 ? [] : [number === 1 ? `1 ${name} ${one}` : `${number} ${name}s ${more}`];
+      return number === 0 ? [] : [`${counted(type, number)} ${number === 1 ? one : more}`];
     }),
   );
+  const changed = types.flatMap(([type, { changed }]) => (changed === 0 ? [] : [counted(type, changed)]));
+  return [...moved, ...(changed.length === 0 ? [] : [`as before: ${changed.join(", ")}`])];
+}
 
 async function lossOf({ id, to }: Move): Promise<Loss> {
   const [compared, journal, controlled, audit] = await Promise.all([
@@ -121,7 +125,8 @@ export function Undo({ say }: { say: Say }) {
   const goBack = async ({ records, others, isOwn }: Loss, move: Move) => {
     const left = await undo(move, isOwn || others.length > 0);
     close();
-    const text = records.length === 0 ? "Nothing else changed" : `Undone: ${records.join(", ")}`;
+    const empty = left ? "Undone" : "Nothing else changed";
+    const text = records.length === 0 ? empty : `Undone: ${records.join(", ")}`;
     say(text, left && { label: "Redo", run: left.redo, forget: left.forget, shown_ms: kept_ms });
   };
   const run = async () => {

@@ -90,12 +90,14 @@ function Figures({ of }: { of: Overview }) {
   const { data: usage } = useCall("generations.usage", { from: day, to: day }, "generation");
   const failing = of.receivers.filter((one) => troubleOf(one) !== undefined).length;
   const queued = of.running.filter(({ status }) => status === "queued").length;
+  const counts = [String(of.running.length - queued), `${queued} queued`];
+  const running = counts.filter((one) => !one.startsWith("0")).join(", ");
   const [first] = of.running;
   const runs = `/deployments${first ? `?status=${first.status}` : ""}`;
   const [lone, ...others] = of.failed;
   const failed = lone && others.length === 0 ? `/deployments/${lone.deployment.id}` : "/deployments?status=failed";
   const figures = [
-    ["Running now", `${of.running.length - queued}${queued > 0 ? `, ${queued} queued` : ""}`, runs, ""],
+    ["Running now", running || "0", runs, ""],
     ["Environments that fail", String(of.failed.length), failed, of.failed.length > 0 ? "bad" : ""],
     ["Receivers that fail", `${failing} of ${of.receivers.length}`, "/webhooks", failing > 0 ? "bad" : ""],
     ["Cost of generations today", usage ? dollars(usage.total.cost_usd) : "…", "/usage", ""],
