@@ -54,3 +54,4 @@ export function Instruments({ feature, id, part }: { feature: string; id?: strin
       return <SnapshotsPage />;
   }
 }
+export { lossOf } from "../undo-loss.ts";
