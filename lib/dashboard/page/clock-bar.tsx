@@ -17,7 +17,6 @@ import { control } from "./control.ts";
 import { Action, Button } from "./controls.tsx";
 import { countOf, instantOf, lengthOf } from "./format-time.ts";
 import { type Change, serviceNow, serviceTime, useRead } from "./live.ts";
-import { outcomesOf } from "./look-ahead.tsx";
 import { href } from "./router.ts";
 import { Toasts, useToasts } from "./toasts.tsx";
 import { Undo } from "./undo.tsx";
@@ -48,6 +47,7 @@ export function ClockBar({ children }: { children: ComponentChildren }) {
   const run = (target: Target) => async () => {
     const from = clock?.now ?? "";
     const { ran } = await advance(target);
+    const { outcomesOf } = await import("./pages/instruments.tsx");
     const found = ran > 0 ? outcomesOf((await control.journalSince(from)).filter(({ at }) => at > from)) : "";
     say(`${countOf(ran, "job")} ran${found && `: ${found}`}`);
   };

@@ -54,4 +54,5 @@ export function Instruments({ feature, id, part }: { feature: string; id?: strin
       return <SnapshotsPage />;
   }
 }
-export { lossOf } from "../undo-loss.ts";
+export { outcomesOf } from "../timeline/outcomes.ts";
+export { AskLoss, lossOf } from "../undo-loss.tsx";

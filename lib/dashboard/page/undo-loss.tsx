@@ -1,9 +1,14 @@
-import { api, isOwnRequest, orNone } from "./api.ts";
+import { api, isOwnRequest, orNone, session } from "./api.ts";
 import type { Move } from "./clock.ts";
 import { type Comparison, control } from "./control.ts";
+import { Button } from "./controls.tsx";
 import { deeds } from "./deeds.ts";
-import { countOf } from "./format-time.ts";
+import { agoOf, countOf, instantOf } from "./format-time.ts";
+import { Modal } from "./modal.tsx";
+import { useNames } from "./names.ts";
 import { controlCallsSince, moveAfter } from "./recent-requests.ts";
+import { Text } from "./ui.tsx";
+import { Problem, useWork } from "./work.tsx";
 
 /** What an undo takes back. Read only when somebody presses it, so it is in a file of its own. */
 export interface Loss {
@@ -85,4 +90,47 @@ export async function lossOf({ id, to }: Move): Promise<Loss> {
       made.some(({ id }) => isMade(id)) ||
       entries.some(({ action, target }) => isOwn(action, target)),
   };
+}
+
+const mostShown = 6;
+
+export function AskLoss({
+  of,
+  close,
+  run,
+}: {
+  of: Loss & { move: Move };
+  close: () => void;
+  run: () => Promise<unknown>;
+}) {
+  const { isBusy, error, start } = useWork(run);
+  const { person } = useNames();
+  const makerOf = ({ user_id, at }: Loss["others"][number]) =>
+    user_id && at ? `by ${user_id === session.value?.user_id ? "you" : person(user_id)}, ${agoOf(at)}` : "";
+  return (
+    <Modal label="Undo" close={close}>
+      <div class="stack">
+        <h2>Undo this too?</h2>
+        <p>The service goes back to {instantOf(of.move.from)} UTC. What was done elsewhere since then is lost:</p>
+        <ul class="plain">
+          {of.others.slice(0, mostShown).map((one, i) => (
+            <li key={`${i} ${one.text}`}>
+              <Text of={one.text} class="mono" /> <span class="hint">{makerOf(one)}</span>
+            </li>
+          ))}
+        </ul>
+        {of.others.length > mostShown && <p class="hint">and {of.others.length - mostShown} more.</p>}
+        <p class="hint">In all: {of.records.join(", ") || "no record changes"}.</p>
+        <Problem error={error} />
+        <div class="row end">
+          <Button kind="quiet" onClick={close}>
+            Close
+          </Button>
+          <Button kind="destroy" isBusy={isBusy} onClick={start}>
+            Undo
+          </Button>
+        </div>
+      </div>
+    </Modal>
+  );
 }
