@@ -18,8 +18,6 @@ const targets: readonly (readonly [string, string])[] = [
   ["idle", "the end of all work"],
 ];
 const most = 200;
-/** The list has the entries of all lanes. */
-const open = { Deployments: false, Generations: false, Receivers: false };
 
 /** Shows what would happen, by running a fork that sends nothing over the network. */
 export function Ahead({ now, isManual }: { now: number; isManual: boolean }) {
