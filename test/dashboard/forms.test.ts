@@ -242,11 +242,5 @@ test("Chromium: what the forms offer", {
   });
 });
 
-interface Box {
-  readonly scrollWidth: number;
-  readonly clientWidth: number;
-}
-interface Inbox {
-  readonly endpoint: string;
-  readonly forward: string;
-}
+type Box = Readonly<Record<"scrollWidth" | "clientWidth", number>>;
+type Inbox = Readonly<Record<"endpoint" | "forward", string>>;

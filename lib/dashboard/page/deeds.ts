@@ -12,9 +12,11 @@ const mostKept = 200;
 /** Newest first, and kept over a reload: identifiers only, because answers hold secrets. */
 export const deeds = (): readonly Deed[] => JSON.parse(sessionStorage.getItem(stored) ?? "[]");
 
-onCall(({ call, answer, problem }) => {
-  if (call.id === undefined || call.method === "GET" || problem !== undefined) return;
-  const { id } = (answer ?? {}) as { id?: unknown };
-  const deed = { action: call.id, given: Object.values(call.params), made: typeof id === "string" ? id : null };
-  sessionStorage.setItem(stored, JSON.stringify([deed, ...deeds()].slice(0, mostKept)));
-});
+/** Notes the changes of this tab from now on. */
+export const noteDeeds = (): unknown =>
+  onCall(({ call, answer, problem }) => {
+    if (call.id === undefined || call.method === "GET" || problem !== undefined) return;
+    const { id } = (answer ?? {}) as { id?: unknown };
+    const deed = { action: call.id, given: Object.values(call.params), made: typeof id === "string" ? id : null };
+    sessionStorage.setItem(stored, JSON.stringify([deed, ...deeds()].slice(0, mostKept)));
+  });

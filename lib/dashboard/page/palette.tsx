@@ -1,16 +1,15 @@
 import { signal } from "@preact/signals";
 import { useEffect, useId, useState } from "preact/hooks";
 import { prefixes } from "../../client/generated/calls.ts";
-import { lifecycle } from "../../features/deployments/states.ts";
 import type { RecentRequest } from "../../http/recent-requests.ts";
-import { api, orNone } from "./api.ts";
-import { Icon, type IconName } from "./icon.tsx";
+import { orNone } from "./api.ts";
+import { Icon } from "./icon.tsx";
 import { useRead } from "./live.ts";
 import { Modal } from "./modal.tsx";
 import { groups, type PageLink } from "./navigation.ts";
+import { type Item, readRecords } from "./palette-records.ts";
 import { readRequests, requestsOf } from "./recent-requests.ts";
 import { go, place } from "./router.ts";
-import { shortVersion } from "./sources.ts";
 import { theme, themes } from "./theme.tsx";
 
 export const isPaletteOpen = signal(false);
@@ -18,14 +17,6 @@ export const isPaletteOpen = signal(false);
 const closePalette = () => {
   isPaletteOpen.value = false;
 };
-
-interface Item {
-  readonly key: string;
-  readonly text: string;
-  readonly kind: string;
-  readonly icon: IconName;
-  readonly run: () => void;
-}
 
 /** Goes to a page or a record, or does something. */
 export const Palette = () => (isPaletteOpen.value ? <Open /> : null);
@@ -100,48 +91,6 @@ function byIdentifier(text: string, pages: readonly PageLink[]): Item[] {
   if (collection === undefined || !found) return [];
   const [path, , icon] = found;
   return [{ key: text, text, kind: collection, icon, run: () => go(`${path}/${encodeURIComponent(text)}`) }];
-}
-
-/** The records that have a page, by what people call them. What the person may not read is left out. */
-async function readRecords(signal: AbortSignal) {
-  const [projects, deployments, generations, webhooks, integrations, users] = await Promise.all([
-    orNone(api.projects.list({ per_page: 100 }, { signal })),
-    orNone(api.deployments.list({ per_page: 100 }, { signal })),
-    orNone(api.generations.list({ per_page: 100 }, { signal })),
-    orNone(api.webhooks.list({}, { signal })),
-    orNone(api.integrations.list({}, { signal })),
-    orNone(api.users.list({}, { signal })),
-  ]);
-  const item = (kind: string, icon: IconName, path: string, text: string): Item => ({
-    key: `${kind} ${path} ${text}`,
-    text,
-    kind,
-    icon,
-    run: () => go(path),
-  });
-  return {
-    deployments: deployments.data,
-    items: [
-      ...projects.data.map(({ id, name }) => item("project", "box", `/projects/${id}`, name)),
-      ...lifecycle.states.map((state) =>
-        item("state", "rocket", `/deployments?status=${state}`, `${state.replace("_", " ")} deployments`),
-      ),
-      // What is or was live leads: it is what people look for.
-      ...deployments.data
-        .toSorted((a, b) => Number(b.status === "active") - Number(a.status === "active"))
-        .map(({ id, project_id, environment, status, version }) => {
-          const name = projects.data.find((one) => one.id === project_id)?.name ?? project_id;
-          const what = [name, shortVersion(version)].filter(Boolean).join(" ");
-          return item("deployment", "rocket", `/deployments/${id}`, `${what} to ${environment}: ${status}`);
-        }),
-      ...webhooks.data.map(({ id, url }) => item("webhook", "webhook", `/webhooks/${id}`, url)),
-      ...integrations.data.map(({ id, name }) => item("integration", "plug", `/integrations/${id}`, name)),
-      ...users.data.map(({ name, email }) => item("person", "users", "/people", `${name}, ${email}`)),
-      ...generations.data.flatMap(({ id, input: { prompt } }) =>
-        typeof prompt === "string" ? [item("prompt", "image", `/generations/${id}`, prompt.slice(0, 100))] : [],
-      ),
-    ],
-  };
 }
 
 const most = 12;

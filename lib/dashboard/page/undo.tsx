@@ -2,7 +2,6 @@ import { useState } from "preact/hooks";
 import { isMoving, type Move, moves, undo, undone, unlessRefused, wordsOf } from "./clock.ts";
 import { control, type StoredSnapshot } from "./control.ts";
 import { Action } from "./controls.tsx";
-import "./deeds.ts";
 import { instantOf } from "./format-time.ts";
 import { serviceNow, useRead } from "./live.ts";
 import type { Say } from "./toasts.tsx";
