@@ -61,19 +61,19 @@ export interface Move {
 const stored = "svc-moves";
 /** Limited, because each snapshot holds a whole state. */
 const mostMoves = 10;
-const nameOf = (words: string) => `before ${words}`;
+export const nameOf = (words: string) => `before ${words}`;
 /** What the name of a snapshot says about the move after it; undefined if no page took it for a move. */
 export const wordsOf = (name: string | null): string | undefined =>
   /^before (\+(?:\d+(?:ms|[smhd]))+|next|idle|redo|\d{4}-\d\d-\d\dT[\d:.]+Z)$/.exec(name ?? "")?.[1];
 /** The moves of this tab that can be undone, the latest at the end. */
 export const moves = signal<readonly Move[]>(JSON.parse(sessionStorage.getItem(stored) ?? "[]"));
-const keep = (list: readonly Move[]): void => {
+export const keep = (list: readonly Move[]): void => {
   moves.value = list;
   sessionStorage.setItem(stored, JSON.stringify(list));
 };
 /** What this tab took back. The snapshot of a move goes a moment later. */
 export const undone = new Set<string>();
-const forget = async ({ id }: Pick<Move, "id">) => request("DELETE", `/_svc/snapshots/${id}`).catch(() => {});
+export const forget = async ({ id }: Pick<Move, "id">) => request("DELETE", `/_svc/snapshots/${id}`).catch(() => {});
 
 /** The response; undefined if the service cannot copy its state, for example with a runtime. */
 export async function unlessRefused<T>(answer: Promise<T>): Promise<T | undefined> {
@@ -88,10 +88,10 @@ export async function unlessRefused<T>(answer: Promise<T>): Promise<T | undefine
 /** Moves the clock. Takes a snapshot first, if possible, so that the move can be undone. */
 export const advance = (target: Target): Promise<Moved> => alone(() => move(target));
 
-type Stored = { readonly id: string; readonly now: string };
+export type Stored = { readonly id: string; readonly now: string };
 /** Says in the request of a move which snapshot was taken before it. */
-const markOf = ({ id }: Stored) => `${id}-`;
-const takeSnapshot = async (name: string) => (await request("POST", "/_svc/snapshots", { name })) as Stored;
+export const markOf = ({ id }: Stored) => `${id}-`;
+export const takeSnapshot = async (name: string) => (await request("POST", "/_svc/snapshots", { name })) as Stored;
 
 async function move(target: Target): Promise<Moved> {
   const words = "by" in target ? `+${target.by}` : target.to;
@@ -108,35 +108,6 @@ async function move(target: Target): Promise<Moved> {
     if (before) await forget(before);
     throw error;
   }
-}
-
-async function restore({ id }: Pick<Move, "id">, mark?: string): Promise<void> {
-  const { now } = (await request("POST", `/_svc/snapshots/${id}/restore`, undefined, undefined, mark)) as Stored;
-  setServiceTime(now);
-}
-
-/** A state that an undo left, for a while. */
-export interface Left {
-  /** Goes to it again, as a move that can be undone. */
-  readonly redo: () => Promise<void>;
-  readonly forget: () => Promise<unknown>;
-}
-
-/** Restores the state before a move. Everything since then is lost, unless it is kept. */
-export async function undo(last: Move, isKept: boolean): Promise<Left | undefined> {
-  const left = isKept ? await takeSnapshot("left by Undo") : undefined;
-  undone.add(last.id);
-  keep(moves.value.filter(({ id }) => id !== last.id));
-  await restore(last);
-  await forget(last);
-  if (!left) return undefined;
-  const redo = async () => {
-    const before = await takeSnapshot(nameOf("redo"));
-    await restore(left, markOf(before));
-    await forget(left);
-    keep([...moves.value, { id: before.id, words: "redo", from: before.now, to: left.now }]);
-  };
-  return { redo, forget: () => forget(left) };
 }
 
 const works: Readonly<Record<string, string>> = {

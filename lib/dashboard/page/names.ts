@@ -17,7 +17,6 @@ export function useNames() {
     ({ kind }) => kind === "rights" || kind === "record",
   );
   return {
-    isLoaded: data !== undefined,
     people: data?.people ?? new Map<string, string>(),
     keys: data?.keys ?? new Map<string, string>(),
     person: (id: string | null | undefined): string => (id && data ? (data.people.get(id) ?? id) : ""),

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useId, useRef, useState } from "preact/hooks";
 import { pageOf } from "./clock.ts";
 import { Button, type ButtonProps } from "./controls.tsx";
-import { href, place, setQuery } from "./router.ts";
+import { href, place } from "./router.ts";
 import { Empty, Loading, Text } from "./ui.tsx";
 
 /** A table with rows of its own. A column without a name holds buttons. */
@@ -73,27 +73,6 @@ export function useOpen<T>(of: readonly T[], nameOf: (one: T) => string, paramet
   const open = named(place.value.query.get(parameter)) ?? named(last.current) ?? of[0];
   last.current = open && nameOf(open);
   return open;
-}
-
-/** A list beside the details of the record that is open. On a phone, the details of the chosen one replace the list. */
-export const Halves = ({ parameter, back, list, children }: HalvesProps) => (
-  <div class={place.value.query.get(parameter) === null ? "halves" : "halves chosen"}>
-    {list}
-    <div class="stack">
-      <span class="to-list">
-        <Button kind="quiet" icon="back" onClick={() => setQuery({ [parameter]: "" })}>
-          {back}
-        </Button>
-      </span>
-      {children}
-    </div>
-  </div>
-);
-interface HalvesProps {
-  readonly parameter: string;
-  readonly back: string;
-  readonly list: ComponentChildren;
-  readonly children: ComponentChildren;
 }
 
 /** A list of names with their values. */

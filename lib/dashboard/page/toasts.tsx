@@ -7,7 +7,6 @@ interface Deed {
   readonly label: string;
   readonly run: () => Promise<unknown>;
   readonly forget?: () => Promise<unknown>;
-  readonly shown_ms?: number;
 }
 
 interface Toast {
@@ -18,8 +17,8 @@ interface Toast {
 }
 
 const mostShown = 3;
-/** An error takes longer to read. */
-const shown_ms = { said: 6_000, problem: 15_000 };
+/** An error takes longer to read, and a state that can be brought back is kept so long. */
+const shown_ms = { said: 6_000, problem: 15_000, deed: 30_000 };
 
 export type Say = (text: string, deed?: Deed) => void;
 
@@ -34,7 +33,7 @@ export function useToasts() {
       drop(number);
       void given?.forget?.();
     };
-    const timer = setTimeout(end, given?.shown_ms ?? (isProblem ? shown_ms.problem : shown_ms.said));
+    const timer = setTimeout(end, shown_ms[given ? "deed" : isProblem ? "problem" : "said"]);
     const run = async () => {
       clearTimeout(timer);
       await given?.run();

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { isMoving, type Move, moves, undo, undone, unlessRefused, wordsOf } from "./clock.ts";
+import { isMoving, type Move, moves, undone, unlessRefused, wordsOf } from "./clock.ts";
 import { control, type StoredSnapshot } from "./control.ts";
 import { Action } from "./controls.tsx";
 import { instantOf } from "./format-time.ts";
@@ -19,9 +19,6 @@ function moveOf(snapshots: readonly StoredSnapshot[]): Move | undefined {
   return found && to ? { id: found.id, words: wordsOf(found.name) ?? "", from: found.now, to } : undefined;
 }
 
-/** How long an undone state is kept to go to it again. */
-const kept_ms = 30_000;
-
 /**
  * Takes back the last move of the clock by a page. Asks first if that also takes back what somebody else did, and can
  * go back to what this tab did.
@@ -34,11 +31,12 @@ export function Undo({ say }: { say: Say }) {
   const last = own ?? (isMoving.value ? undefined : moveOf(snapshots ?? []));
   const close = () => setLoss(undefined);
   const goBack = async ({ records, others, isOwn }: Loss, move: Move) => {
+    const { undo } = await import("./pages/instruments.tsx");
     const left = await undo(move, isOwn || others.length > 0);
     close();
     const empty = left ? "Undone" : "Nothing else changed";
     const text = records.length === 0 ? empty : `Undone: ${records.join(", ")}`;
-    say(text, left && { label: "Redo", run: left.redo, forget: left.forget, shown_ms: kept_ms });
+    say(text, left && { label: "Redo", run: left.redo, forget: left.forget });
   };
   const run = async () => {
     if (!last) return;

@@ -3,9 +3,10 @@ import { type Caught, control, type InboxSettings } from "../control.ts";
 import { Action, Field, FormDialog, Select } from "../controls.tsx";
 import { Form } from "../forms/form.tsx";
 import { type Change, useRead } from "../live.ts";
-import { Halves, useOpen } from "../parts.tsx";
+import { useOpen } from "../parts.tsx";
 import { place, setQuery } from "../router.ts";
 import { Empty, loadingPage, Page, Text, Time } from "../ui.tsx";
+import { Halves } from "./halves.tsx";
 import { answersOf, forms, isGood, presets, textOf, wordOf } from "./inbox-answers.ts";
 import { Delivery } from "./inbox-delivery.tsx";
 

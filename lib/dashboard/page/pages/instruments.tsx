@@ -56,3 +56,4 @@ export function Instruments({ feature, id, part }: { feature: string; id?: strin
 }
 export { outcomesOf } from "../timeline/outcomes.ts";
 export { AskLoss, lossOf } from "../undo-loss.tsx";
+export { undo } from "../undo-move.ts";

@@ -5,10 +5,11 @@ import { Action, Button, Field, FormDialog } from "../controls.tsx";
 import { instantOf } from "../format-time.ts";
 import { Form } from "../forms/form.tsx";
 import { type Change, useRead } from "../live.ts";
-import { Halves, Once, useOpen } from "../parts.tsx";
+import { Once, useOpen } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
 import { href, setQuery } from "../router.ts";
 import { Empty, Loading, Page, Text, Time } from "../ui.tsx";
+import { Halves } from "./halves.tsx";
 
 const concerns = ({ kind, event }: Change) =>
   kind === "journal" || kind === "instruments" || kind === "record" || event !== undefined;

@@ -90,14 +90,12 @@ function Figures({ of }: { of: Overview }) {
   const { data: usage } = useCall("generations.usage", { from: day, to: day }, "generation");
   const failing = of.receivers.filter((one) => troubleOf(one) !== undefined).length;
   const queued = of.running.filter(({ status }) => status === "queued").length;
-  const counts = [String(of.running.length - queued), `${queued} queued`];
-  const running = counts.filter((one) => !one.startsWith("0")).join(", ");
   const [first] = of.running;
   const runs = `/deployments${first ? `?status=${first.status}` : ""}`;
   const [lone, ...others] = of.failed;
   const failed = lone && others.length === 0 ? `/deployments/${lone.deployment.id}` : "/deployments?status=failed";
   const figures = [
-    ["Running now", running || "0", runs, ""],
+    ["Running now", `${of.running.length - queued}${queued > 0 ? ` + ${queued} queued` : ""}`, runs, ""],
     ["Environments that fail", String(of.failed.length), failed, of.failed.length > 0 ? "bad" : ""],
     ["Receivers that fail", `${failing} of ${of.receivers.length}`, "/webhooks", failing > 0 ? "bad" : ""],
     ["Cost of generations today", usage ? dollars(usage.total.cost_usd) : "…", "/usage", ""],
@@ -130,7 +128,7 @@ function Deployments({ of, nameOf }: { of: Overview["latest"]; nameOf: (id: stri
             <Link to={`/deployments/${id}`} of={`${nameOf(project_id)} to ${environment}`} />
             <span class="hint">
               <Text of={source ? refOf(source) : shortVersion(version)} />
-              {created_by && names.isLoaded && ` by ${names.person(created_by.user_id) || created_by.via}`}
+              {created_by && names.people.size > 0 && ` by ${names.person(created_by.user_id) || created_by.via}`}
             </span>
             <Time at={created_at} />
           </li>
