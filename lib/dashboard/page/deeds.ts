@@ -1,4 +1,4 @@
-import { onCall } from "./calls.ts";
+import { done, type Ended, onCall } from "./calls.ts";
 
 /** What this tab did: a call, the identifiers that it named, and the one in its answer. */
 interface Deed {
@@ -12,11 +12,13 @@ const mostKept = 200;
 /** Newest first, and kept over a reload: identifiers only, because answers hold secrets. */
 export const deeds = (): readonly Deed[] => JSON.parse(sessionStorage.getItem(stored) ?? "[]");
 
-/** Notes the changes of this tab from now on. */
-export const noteDeeds = (): unknown =>
-  onCall(({ call, answer, problem }) => {
-    if (call.id === undefined || call.method === "GET" || problem !== undefined) return;
-    const { id } = (answer ?? {}) as { id?: unknown };
-    const deed = { action: call.id, given: Object.values(call.params), made: typeof id === "string" ? id : null };
-    sessionStorage.setItem(stored, JSON.stringify([deed, ...deeds()].slice(0, mostKept)));
-  });
+function keep({ call, answer, problem }: Ended): void {
+  if (call.id === undefined || call.method === "GET" || problem !== undefined) return;
+  const { id } = (answer ?? {}) as { id?: unknown };
+  const deed = { action: call.id, given: Object.values(call.params), made: typeof id === "string" ? id : null };
+  sessionStorage.setItem(stored, JSON.stringify([deed, ...deeds()].slice(0, mostKept)));
+}
+
+// This file loads with the first move, undo or instrument of a tab: what the tab did before counts too.
+for (const one of done.value.toReversed()) keep(one);
+onCall(keep);

@@ -4,7 +4,6 @@ import "./instruments.css";
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { loadSession, session } from "./api.ts";
-import { noteDeeds } from "./deeds.ts";
 import { Layout } from "./layout.tsx";
 import { keepConnected } from "./live.ts";
 import { AcceptPage } from "./pages/accept.tsx";
@@ -90,6 +89,5 @@ function App() {
 
 followLinks();
 keepConnected();
-noteDeeds();
 const root = document.getElementById("page");
 if (root) render(<App />, root);
