@@ -161,10 +161,10 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false, c
         if (clock.mode === "manual") return mover.settle();
         let ran = 0;
         for (;;) {
-          // A claim in progress may have taken some due jobs.
           await Promise.all([pumping, ...running]);
           const rows = stopped ? [] : await claimAll(runner, clock);
-          if (rows.length === 0 && running.size === 0) return ran;
+          // A claim in progress may have taken some due jobs: the end of each run starts one.
+          if (rows.length === 0 && running.size === 0 && pumping === undefined) return ran;
           for (const row of rows) begin(row);
           ran += rows.length;
         }
