@@ -108,6 +108,7 @@ function contextOf(event: H3Event, ids: Ids, behindProxy: boolean): RequestConte
   return {
     method: event.req.method,
     path,
+    search: () => event.url.search,
     query: () => event.url.searchParams,
     address: () => undefined,
     incoming: undefined,

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { isoOf } from "../kernel/clock.ts";
 import { monotonicNow } from "../kernel/node/system.ts";
 import { redact, redactBody, redactQuery } from "../kernel/secrets/secret-redaction.ts";
 import { milliseconds } from "../kernel/text/duration.ts";
@@ -47,9 +48,23 @@ export const recentFilter = record({
 });
 type RecentFilter = v.InferOutput<typeof recentFilter>;
 
-interface Kept extends RecentRequest {
-  readonly seen: number;
+/** A request as it came. Its texts are redacted when somebody looks: most are never looked at. */
+interface Kept {
+  readonly number: number;
+  readonly request_id: string;
+  readonly method: string;
+  readonly path: string;
+  readonly search: string;
+  readonly location: string | undefined;
+  readonly start: number;
+  readonly status: number | null;
+  readonly duration_ms: number;
   readonly organization_id: string;
+  readonly user_id: string | null;
+  readonly key_id: string | null;
+  readonly code: string | null;
+  readonly seen: number;
+  shown: RecentRequest | undefined;
 }
 interface Bodies {
   readonly body: RecentBody | null;
@@ -82,8 +97,37 @@ const codeIn = (status: number | null, body: unknown): string | null =>
     ? null
     : (/^\s*\{\s*"error"\s*:\s*\{\s*"code"\s*:\s*"(\w{1,64})"/.exec(body.slice(0, 200))?.[1] ?? null);
 
-const isControl = ({ path }: RecentRequest) => path.startsWith("/_svc/");
-const hasStatus = ({ status }: RecentRequest, wanted: string) =>
+/** The request as it may be shown. */
+function shownOf(kept: Kept): RecentRequest {
+  const { number, request_id, method, path, search, location, start, status, duration_ms, user_id, key_id, code } =
+    kept;
+  if (kept.shown) return kept.shown;
+  const target =
+    (location ?? path)
+      .slice(0, maxPath)
+      .split(/[/?]/)
+      .findLast((part) => anId.test(part)) ?? null;
+  const query = search.length > maxPath ? "?…" : redactQuery(new URLSearchParams(search));
+  const whole = redact(path.slice(0, maxPath)) + query;
+  const shown = {
+    number,
+    at: isoOf(start),
+    request_id,
+    method,
+    path: whole,
+    status,
+    duration_ms,
+    key_id,
+    user_id,
+    code,
+    target,
+  };
+  kept.shown = shown;
+  return shown;
+}
+
+const isControl = ({ path }: Kept) => path.startsWith("/_svc/");
+const hasStatus = ({ status }: Kept, wanted: string) =>
   wanted === "error" ? status === null || status >= 400 : String(status)[0] === wanted;
 
 export type RecentRequests = ReturnType<typeof createRecentRequests>;
@@ -117,7 +161,6 @@ export function createRecentRequests({ keepsBodies }: { readonly keepsBodies: bo
   };
   const isOf = (organization_id: string) => (one: Kept) =>
     one.organization_id === organization_id || (keepsBodies && one.organization_id === "");
-  const shown = ({ seen: _, organization_id: __, ...one }: Kept): RecentRequest => one;
 
   return {
     received(request: RequestContext, bytes: Uint8Array): void {
@@ -125,7 +168,7 @@ export function createRecentRequests({ keepsBodies }: { readonly keepsBodies: bo
     },
     add(
       request: RequestContext,
-      about: Pick<RecentRequest, "at" | "status" | "duration_ms" | "key_id">,
+      about: Pick<Kept, "start" | "status" | "duration_ms" | "key_id">,
       outcome: Outcome | undefined,
     ): void {
       const { organization_id = "", user_id = "" } = outcome?.caller ?? {};
@@ -133,14 +176,20 @@ export function createRecentRequests({ keepsBodies }: { readonly keepsBodies: bo
       if (organization_id === "" && !keepsBodies) return;
       number += 1;
       const { id: request_id, method, path } = request;
-      const place = (outcome?.answer.headers["location"] ?? path).slice(0, maxPath);
-      const target = place.split(/[/?]/).findLast((part) => anId.test(part)) ?? null;
-      const query = request.query();
-      const isLong = query.toString().length > maxPath;
-      const whole = redact(path.slice(0, maxPath)) + (isLong ? "?…" : redactQuery(query));
-      const mine = { number, request_id, method, path: whole, user_id: user_id || null, target };
-      const code = codeIn(about.status, outcome?.answer.body);
-      added.push({ ...mine, ...about, code, seen: monotonicNow(), organization_id });
+      added.push({
+        number,
+        request_id,
+        method,
+        path,
+        search: request.search(),
+        location: outcome?.answer.headers["location"],
+        ...about,
+        organization_id,
+        user_id: user_id || null,
+        code: codeIn(about.status, outcome?.answer.body),
+        seen: monotonicNow(),
+        shown: undefined,
+      });
       if (added.length >= maxRequests) all();
       // Bodies of the control interface hold mails and whole states.
       if (keepsBodies && !path.startsWith("/_svc/")) keepBodies(request, outcome?.answer);
@@ -148,6 +197,11 @@ export function createRecentRequests({ keepsBodies }: { readonly keepsBodies: bo
     /** The newest requests of an organization, newest first; in `dev` also those without a valid key. */
     list(organization_id: string, { search = "", method, status, key_id, calls, before = Infinity }: RecentFilter) {
       const wanted = search.toLowerCase();
+      const isWanted = (one: Kept) => {
+        if (wanted === "") return true;
+        const { path, request_id, target, code } = shownOf(one);
+        return `${path} ${request_id} ${target} ${code}`.toLowerCase().includes(wanted);
+      };
       const found = all()
         .filter(isOf(organization_id))
         .filter(
@@ -157,10 +211,10 @@ export function createRecentRequests({ keepsBodies }: { readonly keepsBodies: bo
             (status === undefined || hasStatus(one, status)) &&
             (key_id === undefined || one.key_id === key_id) &&
             (calls === undefined || isControl(one) === (calls === "control")) &&
-            `${one.path} ${one.request_id} ${one.target} ${one.code}`.toLowerCase().includes(wanted),
+            isWanted(one),
         )
         .reverse();
-      const data = found.slice(0, perPage).map(shown);
+      const data = found.slice(0, perPage).map(shownOf);
       return { data, next: found.length > perPage ? (data.at(-1)?.number ?? null) : null };
     },
     find(organization_id: string, wanted: number) {
@@ -168,7 +222,7 @@ export function createRecentRequests({ keepsBodies }: { readonly keepsBodies: bo
       if (!one || !isOf(organization_id)(one)) return undefined;
       const { body = null, answer = null } = bodies.get(wanted) ?? {};
       const redacted = (of: RecentBody | null) => (of && !of.is_cut ? { ...of, text: redactBody(of.text) } : of);
-      return { ...shown(one), has_bodies: bodies.has(wanted), body: redacted(body), answer: redacted(answer) };
+      return { ...shownOf(one), has_bodies: bodies.has(wanted), body: redacted(body), answer: redacted(answer) };
     },
   };
 }

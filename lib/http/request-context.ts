@@ -14,6 +14,8 @@ export interface RequestContext {
   auditId(): string;
   readonly method: string;
   readonly path: string;
+  /** The query as it came, with its question mark; empty without one. */
+  search(): string;
   query(): URLSearchParams;
   /** The address for counting a request without a key; undefined in process. */
   address(): string | undefined;
@@ -64,6 +66,7 @@ export function contextOfSocket(routed: Routed, ids: Ids): RequestContext {
   return {
     method: incoming.method ?? "GET",
     path,
+    search: () => search,
     query: () => new URLSearchParams(search),
     address: () => clientAddress(incoming, behindProxy),
     incoming,
@@ -110,6 +113,7 @@ export function contextOfCall(
   return {
     method,
     path: base + path,
+    search: () => `?${query}`,
     query: () => query,
     address: () => undefined,
     incoming: undefined,

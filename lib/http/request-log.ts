@@ -1,4 +1,4 @@
-import { type Clock, isoOf } from "../kernel/clock.ts";
+import type { Clock } from "../kernel/clock.ts";
 import { type Log, requestMessage } from "../kernel/log.ts";
 import { monotonicNow } from "../kernel/node/system.ts";
 import type { Handler, Outcome } from "./handler.ts";
@@ -53,7 +53,7 @@ export function createRequestLog({ clock, log, meter, table, journal, recent }: 
     if (leavesNoTrace) return;
     // The dashboard reads `/_svc` after each change, which would hide other requests.
     if (!isRoutine && !(path.startsWith("/_svc/") && method === "GET"))
-      recent?.add(request, { at: isoOf(start), status, duration_ms: shown_ms, key_id }, outcome);
+      recent?.add(request, { start, status, duration_ms: shown_ms, key_id }, outcome);
     journal?.({ request_id, method, path, status, duration_ms, key_id });
   };
 
