@@ -64,8 +64,18 @@ export function parseInstant(text: string): number | undefined {
   return new Date(`${parts[1]}T00:00:00Z`).toISOString().startsWith(parts[1] ?? "?") ? at : undefined;
 }
 
-/** ISO 8601 in UTC with milliseconds, the form of every datetime of the interface. */
-export const isoOf = (at: number): string => new Date(at).toISOString();
+const maxTexts = 255;
+const latest = { at: new Float64Array(maxTexts).fill(Number.NaN), text: new Array<string>(maxTexts).fill("") };
+
+/** ISO 8601 in UTC with milliseconds, the form of every datetime. Keeps the latest, which lists and bursts repeat. */
+export function isoOf(at: number): string {
+  const slot = Math.abs(at | 0) % maxTexts;
+  if (latest.at[slot] !== at) {
+    latest.text[slot] = new Date(at).toISOString();
+    latest.at[slot] = at;
+  }
+  return latest.text[slot] ?? "";
+}
 
 const earliestInstant = Date.parse("0000-01-01T00:00:00Z");
 /** The latest instant with a year of four digits. */
