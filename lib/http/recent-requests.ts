@@ -54,7 +54,8 @@ interface Kept {
   readonly request_id: string;
   readonly method: string;
   readonly path: string;
-  readonly search: string;
+  /** Undefined if it was too long. */
+  readonly search: string | undefined;
   readonly location: string | undefined;
   readonly start: number;
   readonly status: number | null;
@@ -82,6 +83,8 @@ const maxBodies = 32 * 1024 * 1024;
 const anId = /^[a-z]+_[0-9A-Za-z]+$/;
 /** Longer paths and queries are cut: redaction reads each several times, and thousands are kept. */
 const maxPath = 1_000;
+/** A short text as it is; the beginning of a longer one as a copy, because a slice would keep the whole in memory. */
+const cut = (text: string, isLong: boolean) => (isLong ? Buffer.from(text.slice(0, maxPath)).toString() : text);
 
 /** Copies the body: a slice would keep the whole buffer in memory. Redacts before cutting, while it is whole JSON. */
 function bodyOf(whole: Uint8Array | string | null | undefined): RecentBody | null {
@@ -102,26 +105,10 @@ function shownOf(kept: Kept): RecentRequest {
   const { number, request_id, method, path, search, location, start, status, duration_ms, user_id, key_id, code } =
     kept;
   if (kept.shown) return kept.shown;
-  const target =
-    (location ?? path)
-      .slice(0, maxPath)
-      .split(/[/?]/)
-      .findLast((part) => anId.test(part)) ?? null;
-  const query = search.length > maxPath ? "?…" : redactQuery(new URLSearchParams(search));
-  const whole = redact(path.slice(0, maxPath)) + query;
-  const shown = {
-    number,
-    at: isoOf(start),
-    request_id,
-    method,
-    path: whole,
-    status,
-    duration_ms,
-    key_id,
-    user_id,
-    code,
-    target,
-  };
+  const target = (location ?? path).split(/[/?]/).findLast((part) => anId.test(part)) ?? null;
+  const query = search === undefined ? "?…" : redactQuery(new URLSearchParams(search));
+  const about = { number, at: isoOf(start), request_id, method, path: redact(path) + query };
+  const shown = { ...about, status, duration_ms, key_id, user_id, code, target };
   kept.shown = shown;
   return shown;
 }
@@ -176,12 +163,14 @@ export function createRecentRequests({ keepsBodies }: { readonly keepsBodies: bo
       if (organization_id === "" && !keepsBodies) return;
       number += 1;
       const { id: request_id, method, path } = request;
+      const search = request.search();
+      const isLong = path.length > maxPath || search.length > maxPath;
       added.push({
         number,
         request_id,
         method,
-        path,
-        search: request.search(),
+        path: cut(path, isLong),
+        search: search.length > maxPath ? undefined : cut(search, isLong),
         location: outcome?.answer.headers["location"],
         ...about,
         organization_id,
