@@ -4,9 +4,9 @@ import { Action, Button, Select } from "../controls.tsx";
 import { clockOf, instantOf } from "../format-time.ts";
 import { lookAhead, lookedAhead, lookUntil } from "../look-ahead.tsx";
 import { href } from "../router.ts";
-import { useLaneNames } from "../timeline-names.ts";
+import { type LaneNames, useLaneNames } from "../timeline-names.ts";
 import { Empty, Section, Text } from "../ui.tsx";
-import { answerOf, subjectsOf } from "./ahead-answer.ts";
+import { outcomesOf, subjectsOf } from "./outcomes.ts";
 import { lanesOf } from "./timeline-lanes.ts";
 
 const targets: readonly (readonly [string, string])[] = [
@@ -66,9 +66,15 @@ export function Ahead({ now, isManual }: { now: number; isManual: boolean }) {
   );
 }
 
+/** What happens, in one sentence. */
+function answerOf({ entries, now }: Preview, names: LaneNames): string {
+  if (entries.length === 0) return `Nothing happens until ${instantOf(now)} UTC.`;
+  return `${outcomesOf(entries, names) || "No work ends, and nothing is delivered"}.`;
+}
+
 function Found({ of, isOld }: { of: Preview; isOld: boolean }) {
   const names = useLaneNames();
-  const subjectOf = subjectsOf(of, names);
+  const subjectOf = subjectsOf(of.entries, names);
   const marks = lanesOf([], of.entries, names)
     .flatMap(({ marks, title }) => marks.map((mark) => ({ mark, title: subjectOf(mark.entry) ?? title })))
     .sort((one, other) => one.mark.entry.seq - other.mark.entry.seq);
