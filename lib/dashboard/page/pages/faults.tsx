@@ -1,10 +1,9 @@
 import { control, type StoredFault } from "../control.ts";
-import { Action, Field, FormDialog, Select } from "../controls.tsx";
+import { Field, Select } from "../controls.tsx";
 import { Form, filled } from "../forms/form.tsx";
-import { JsonForm, numberOf } from "../forms/json-form.tsx";
-import { type Change, useRead } from "../live.ts";
-import { Records } from "../parts.tsx";
-import { Page, Section } from "../ui.tsx";
+import { numberOf } from "../forms/json-form.tsx";
+import type { Change } from "../live.ts";
+import { Rules } from "./rules.tsx";
 
 const concerns = ({ kind }: Change) => kind === "instruments" || kind === "journal";
 
@@ -16,52 +15,30 @@ const examples: Readonly<Record<string, object>> = {
   "Answer lost": { match: { method: "POST", path: "/v1/*" }, respond: { truncate: true }, times: 1 },
 };
 
-export function FaultsPage() {
-  const { data, error } = useRead("faults", control.faults, concerns);
-  const isEmpty = data?.length === 0;
-  return (
-    <Page
-      title="Faults"
-      actions={
-        <>
-          <NewFault />
-          <JsonForm label="Add JSON" start={examples["503 once"] ?? {}} run={control.addFault} />
-          <FormDialog
-            label="Remove all"
-            title="Remove all faults?"
-            kind="danger"
-            reason={isEmpty ? "There is no fault." : undefined}
-            run={control.clearFaults}
-          >
-            <p>Every call is answered as usual again.</p>
-          </FormDialog>
-        </>
-      }
-    >
-      <p class="hint">
+export const FaultsPage = () => (
+  <Rules
+    noun="fault"
+    read={control.faults}
+    concerns={concerns}
+    add={control.addFault}
+    remove={control.removeFault}
+    clear={control.clearFaults}
+    examples={examples}
+    json={examples["503 once"] ?? {}}
+    form={<NewFault />}
+    hint={
+      <>
         A fault breaks answers of <code>/v1</code> on purpose: errors, delays, dropped connections. The dashboard is not
         affected.
-      </p>
-      <Section title="Examples">
-        <div class="row">
-          {Object.entries(examples).map(([name, fault]) => (
-            <Action key={name} run={() => control.addFault(fault)}>
-              {name}
-            </Action>
-          ))}
-        </div>
-      </Section>
-      <Records
-        of={data}
-        error={error}
-        empty="No fault: every call is answered as usual. Use an example above, or add your own."
-        columns={faultColumns}
-      />
-    </Page>
-  );
-}
+      </>
+    }
+    empty="No fault: every call is answered as usual. Use an example above, or add your own."
+    columns={columns}
+    without={["Calls that it matches are answered as usual again.", "Every call is answered as usual again."]}
+  />
+);
 
-const faultColumns = {
+const columns = {
   Calls: ({ match }: StoredFault) => (
     <span class="mono">
       {match.method ?? "any method"} {match.path ?? "any path"}
@@ -74,11 +51,6 @@ const faultColumns = {
       {times !== null && ` of ${times}`}
       {nth !== null && <span class="hint"> from call {nth} on</span>}
     </>
-  ),
-  "": ({ id }: StoredFault) => (
-    <FormDialog label="Remove" title="Remove this fault?" kind="danger" run={() => control.removeFault(id)}>
-      <p>Calls that it matches are answered as usual again.</p>
-    </FormDialog>
   ),
 };
 

@@ -102,32 +102,22 @@ export function InboxPage() {
         </Empty>
       ) : (
         <Halves
+          of={shown.slice(0, mostListed)}
+          open={open}
+          nameOf={nameOf}
           parameter="delivery"
-          back="All deliveries"
-          list={
-            <ol class="list deliveries" aria-label="Deliveries">
-              {shown.slice(0, mostListed).map((one) => (
-                <li key={nameOf(one)}>
-                  <button
-                    type="button"
-                    class="entry"
-                    aria-current={one === open ? "true" : undefined}
-                    onClick={() => setQuery({ delivery: nameOf(one) })}
-                  >
-                    <span class={`mono answer ${isGood(one.response) ? "good" : "bad"}`}>{wordOf(one.response)}</span>
-                    <span class="mono">{one.headers["x-service-event"] ?? one.method}</span>
-                    <Time at={one.received_at} />
-                    <span class="hint">
-                      <Text of={one.endpoint} /> {attemptOf(one)}
-                    </span>
-                  </button>
-                </li>
-              ))}
-              {shown.length > mostListed && (
-                <li class="hint">{`and ${shown.length - mostListed} older. Search for them.`}</li>
-              )}
-            </ol>
-          }
+          label="Deliveries"
+          more={shown.length > mostListed && `and ${shown.length - mostListed} older. Search for them.`}
+          entry={(one) => (
+            <>
+              <span class={`mono answer ${isGood(one.response) ? "good" : "bad"}`}>{wordOf(one.response)}</span>
+              <span class="mono">{one.headers["x-service-event"] ?? one.method}</span>
+              <Time at={one.received_at} />
+              <span class="hint">
+                <Text of={one.endpoint} /> {attemptOf(one)}
+              </span>
+            </>
+          )}
         >
           {open && <Delivery key={nameOf(open)} of={open} />}
         </Halves>

@@ -7,7 +7,7 @@ import { Form } from "../forms/form.tsx";
 import { type Change, useRead } from "../live.ts";
 import { Once, useOpen } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
-import { href, setQuery } from "../router.ts";
+import { href } from "../router.ts";
 import { Empty, Loading, Page, Text, Time } from "../ui.tsx";
 import { Halves } from "./halves.tsx";
 
@@ -53,26 +53,18 @@ export function MailPage() {
       )}
       {mails && mails.length > 0 && (
         <Halves
+          of={mails}
+          open={open}
+          nameOf={nameOf}
           parameter="mail"
-          back="All mails"
-          list={
-            <ol class="list" aria-label="Mails">
-              {mails.map((one) => (
-                <li key={nameOf(one)}>
-                  <button
-                    type="button"
-                    class="entry"
-                    aria-current={one === open ? "true" : undefined}
-                    onClick={() => setQuery({ mail: nameOf(one) })}
-                  >
-                    <Text of={one.to} />
-                    <Text of={one.subject} />
-                    <Time at={one.sent_at} />
-                  </button>
-                </li>
-              ))}
-            </ol>
-          }
+          label="Mails"
+          entry={(one) => (
+            <>
+              <Text of={one.to} />
+              <Text of={one.subject} />
+              <Time at={one.sent_at} />
+            </>
+          )}
         >
           {open && <Mail key={nameOf(open)} of={open} onKey={setKey} />}
         </Halves>

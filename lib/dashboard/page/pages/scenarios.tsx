@@ -1,11 +1,11 @@
 import { control, type Scenario } from "../control.ts";
-import { Action, Field, FormDialog, Select } from "../controls.tsx";
+import { Field, Select } from "../controls.tsx";
 import { dollars } from "../format-time.ts";
 import { Form, filled } from "../forms/form.tsx";
-import { JsonForm, numberOf } from "../forms/json-form.tsx";
-import { type Change, useRead } from "../live.ts";
-import { Records } from "../parts.tsx";
-import { Page, Section, Text } from "../ui.tsx";
+import { numberOf } from "../forms/json-form.tsx";
+import type { Change } from "../live.ts";
+import { Text } from "../ui.tsx";
+import { Rules } from "./rules.tsx";
 
 const concerns = ({ kind }: Change) => kind === "instruments" || kind === "deployment" || kind === "generation";
 
@@ -34,49 +34,25 @@ const examples: Readonly<Record<string, object>> = {
   "Generation fails once": { next: "generation", outcome: { result: "fail" } },
 };
 
-export function ScenariosPage() {
-  const { data, error } = useRead("scenarios", control.scenarios, concerns);
-  const isEmpty = data?.length === 0;
-  return (
-    <Page
-      title="Scenarios"
-      actions={
-        <>
-          <NewScenario />
-          <JsonForm label="Add JSON" start={example} run={control.addScenario} />
-          <FormDialog
-            label="Remove all"
-            title="Remove all scenarios?"
-            kind="danger"
-            reason={isEmpty ? "There is no scenario." : undefined}
-            run={control.clearScenarios}
-          >
-            <p>Simulated work succeeds in its usual time again.</p>
-          </FormDialog>
-        </>
-      }
-    >
-      <p class="hint">A scenario decides how simulated work ends. The first that matches wins.</p>
-      <Section title="Examples">
-        <div class="row">
-          {Object.entries(examples).map(([name, scenario]) => (
-            <Action key={name} run={() => control.addScenario(scenario)}>
-              {name}
-            </Action>
-          ))}
-        </div>
-      </Section>
-      <Records
-        of={data}
-        error={error}
-        empty="No scenario. Simulated work succeeds in its usual time. Add one that fails the builds of a branch, or rolls back the next deployment."
-        columns={scenarioColumns}
-      />
-    </Page>
-  );
-}
+export const ScenariosPage = () => (
+  <Rules
+    noun="scenario"
+    read={control.scenarios}
+    concerns={concerns}
+    add={control.addScenario}
+    remove={control.removeScenario}
+    clear={control.clearScenarios}
+    examples={examples}
+    json={example}
+    form={<NewScenario />}
+    hint="A scenario decides how simulated work ends. The first that matches wins."
+    empty="No scenario. Simulated work succeeds in its usual time. Add one that fails the builds of a branch, or rolls back the next deployment."
+    columns={columns}
+    without={["Work that it matches ends as usual again.", "Simulated work succeeds in its usual time again."]}
+  />
+);
 
-const scenarioColumns = {
+const columns = {
   Matches: (of: Scenario) => <Match of={of} />,
   Outcome: (of: Scenario) => <Outcome of={of} />,
   Used: ({ used, times }: Scenario) => (
@@ -85,11 +61,6 @@ const scenarioColumns = {
       {times !== null && ` of ${times}`}
       {used === 0 && <span class="hint"> not yet</span>}
     </>
-  ),
-  "": ({ id }: Scenario) => (
-    <FormDialog label="Remove" title="Remove this scenario?" kind="danger" run={() => control.removeScenario(id)}>
-      <p>Work that it matches ends as usual again.</p>
-    </FormDialog>
   ),
 };
 
