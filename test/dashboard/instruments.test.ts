@@ -198,6 +198,12 @@ test("Chromium: the instruments of dev", {
     await button("Delete").click();
     await submit("Delete").click();
     await page.getByText("No snapshot yet.", { exact: false }).waitFor();
+    await project("kiosk");
+    await button("Reset").click();
+    await page.getByText("what it was when the service started, at 20", { exact: false }).waitFor();
+    await submit("Reset").click();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    assert.deepEqual((await service.client({ apiKey: "sk_live_demo_owner" }).projects.list({})).data, []);
   });
 
   await suite.test("every page is accessible, and nothing scrolls sideways", async (t) => {

@@ -184,10 +184,7 @@ test("Chromium: requests and receivers", {
     const { id } = expect(await call("owner", "POST", "/v1/webhooks", hook), 201);
     await project("one");
     await service.settle();
-    service.inbox.script(
-      "shop",
-      Array.from({ length: 6 }, () => 503),
-    );
+    service.inbox.script("shop", Array(6).fill(503));
     await project("two");
     await service.clock.advance("1d");
     await project("three");
@@ -203,6 +200,8 @@ test("Chromium: requests and receivers", {
     assert.deepEqual(await findingsOf(page), []);
     await page.getByRole("button", { name: "Turn on and recover" }).click();
     await page.getByText("The service turned it off").waitFor({ state: "detached" });
+    const due = page.getByRole("cell", { name: "Due now. The clock stands: it is sent as soon as the clock moves." });
+    await due.first().waitFor();
     await service.settle();
     const { data } = expect(await call("owner", "GET", `/v1/webhooks/${id}/deliveries`), 200);
     assert.deepEqual(

@@ -41,6 +41,38 @@ test("Chromium: standing", { skip: noBrowser || (!isLong && "npm run test:dashbo
     await button("Roll back").waitFor();
   });
 
+  await suite.test(
+    "what comes is grey until it is reached, and a first release has nothing to go back to",
+    async (t) => {
+      const { port, service, project, deploy } = await listeningWorld(t);
+      const { id: parent } = await project("shop");
+      const { id } = await deploy(parent);
+      const page = await dashboardPage(t, open, `http://127.0.0.1:${port}`, `/deployments/${id}`);
+      const { button } = controlsOf(page);
+      const coming = page.getByLabel("States", { exact: true }).locator(".coming .status");
+      await coming.getByText("active", { exact: true }).waitFor();
+      const colours = await coming.evaluateAll<string[], unknown>((all) =>
+        all.map((one) => {
+          const { getComputedStyle } = globalThis as unknown as { getComputedStyle(of: unknown): { color: string } };
+          return getComputedStyle(one).color;
+        }),
+      );
+      assert.deepEqual([colours.length, new Set(colours).size, await coming.locator("svg").count()], [3, 1, 0]);
+      await service.clock.advance("1m");
+      await page.locator(".facts").getByText("live now").waitFor();
+      assert.ok(await button("Roll back").isDisabled());
+      await page.getByTitle("Nothing was live here before.").waitFor();
+      await deploy(parent);
+      await service.clock.advance("1m");
+      await page
+        .locator(".facts")
+        .getByRole("link", { name: /^replaced by/ })
+        .click();
+      await page.locator(".facts").getByText("live now").waitFor();
+      assert.ok(await button("Roll back").isEnabled());
+    },
+  );
+
   await suite.test("a receiver that fails is no good one, and an event says who received it", async (t) => {
     const { port, service, call, project, deploy } = await listeningWorld(t);
     const hook = { url: "https://shop.inbox.test/hooks", events: ["project.created", "deployment.queued"] };
