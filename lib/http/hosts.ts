@@ -26,15 +26,10 @@ export type Hosts = ReturnType<typeof createHosts>;
  */
 export function createHosts(hosts: readonly string[]) {
   const names = new Set(hosts.map(bracketed));
-  /** The host of the last request: most requests carry the same. */
-  let last: string | undefined;
   const knows = (host: string | undefined): boolean => {
-    if (host !== undefined && host === last) return true;
     const name = hostname(host ?? "");
     // parseUrl refuses ports beyond 65535, and addresses such as 127.999.0.1.
-    const isKnown = (isLoopbackName(name) || names.has(name)) && parseUrl(`http://${host}`) !== undefined;
-    if (isKnown) last = host;
-    return isKnown;
+    return (isLoopbackName(name) || names.has(name)) && parseUrl(`http://${host}`) !== undefined;
   };
   return {
     add: (host: string): void => void names.add(bracketed(host)),
