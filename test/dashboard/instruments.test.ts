@@ -117,7 +117,10 @@ test("Chromium: the instruments of dev", {
 
   await suite.test("scenarios and faults are added, used, and removed one by one", async (t) => {
     const { page, origin, button, submit, fill, service, project, deploy } = await opened(t, "/scenarios");
+    await page.setViewportSize({ width: 1280, height: 600 });
     await button("New scenario").click();
+    const add = await page.getByRole("dialog").getByRole("button", { name: "Add", exact: true }).boundingBox();
+    assert.ok(add && add.y + add.height <= 600, "the buttons of a long form are in sight");
     await fill("branch", "main");
     await fill("Message", "npm ERR!");
     await fill("building", "soon");

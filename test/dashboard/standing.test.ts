@@ -70,6 +70,13 @@ test("Chromium: standing", { skip: noBrowser || (!isLong && "npm run test:dashbo
         .click();
       await page.locator(".facts").getByText("live now").waitFor();
       assert.ok(await button("Roll back").isEnabled());
+      await page.setViewportSize({ width: 390, height: 844 });
+      const wide = await page
+        .locator(".states small")
+        .evaluateAll<boolean[], unknown>((all) =>
+          (all as { scrollWidth: number; clientWidth: number }[]).map((one) => one.scrollWidth > one.clientWidth),
+        );
+      assert.deepEqual(wide, [false, false, false, false], "a time reaches into the next state");
     },
   );
 

@@ -123,7 +123,7 @@ export function Received({ of, all }: { of: EventRecord; all: readonly EventReco
           </a>
         ),
         State: ({ status }) => <Status of={status} />,
-        "Last answer": ({ answer }) => <Text of={answer} />,
+        "Last answer": ({ answer }) => answer && <Text of={answer} />,
         Attempts: ({ tries }) => tries,
         "": ({ family, endpoint, id }) => (
           <Action

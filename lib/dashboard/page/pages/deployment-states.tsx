@@ -42,7 +42,12 @@ export function States({ of, log }: { of: Deployment; log: readonly LogEntry[] }
             {mark === "coming" ? <span class="status">{state}</span> : <Status of={state} />}
             <small>
               {mark !== "coming" && from && `${mark === "now" ? "since " : ""}${secondOf(from)}`}
-              {length && <span class="nowrap"> · {length}</span>}
+              {length && (
+                <>
+                  {" "}
+                  <span class="nowrap">· {length}</span>
+                </>
+              )}
             </small>
           </li>
         );

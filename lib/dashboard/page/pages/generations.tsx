@@ -84,7 +84,6 @@ export function GenerationPage({ id }: { id: string }) {
   const { data, error } = useCall("generations.get", { id }, "generation");
   useProgress(data && [data]);
   if (!data) return loadingPage("Generation", error);
-  const ended = hasEnded(data) ? `The generation has ended: ${data.status.replace("_", " ")}.` : undefined;
   const source = sourceOf(data);
   const actions = (
     <>
@@ -93,10 +92,14 @@ export function GenerationPage({ id }: { id: string }) {
           Download
         </a>
       )}
-      {!hasEnded(data) && <Step family="generations" of={data} />}
-      <Action reason={refusal("generations:write") ?? ended} run={() => api.generations.cancel({ id })}>
-        Cancel generation
-      </Action>
+      {!hasEnded(data) && (
+        <>
+          <Step family="generations" of={data} />
+          <Action reason={refusal("generations:write")} run={() => api.generations.cancel({ id })}>
+            Cancel generation
+          </Action>
+        </>
+      )}
       <NewGeneration key={id} input={data.input} />
     </>
   );

@@ -45,8 +45,8 @@ let lastView: View | undefined;
 /** A pause this many times as long as what came after it ends what happened lately. */
 const longPause = 3;
 const shortestLately = 10_000;
-/** So many entries are in view, however long ago they were. */
-const fewestLately = 24;
+/** So many moments are in view, however long ago they were. */
+const fewestLately = 12;
 
 /** A view of what happened lately, up to a little after now, or after the end of a preview. All are places on the axis. */
 function lately(places: readonly number[], now: number, until: number): View {
@@ -54,7 +54,7 @@ function lately(places: readonly number[], now: number, until: number): View {
   if (until > now) return { from: now - (until - now) / 2, to: until + (until - now) * 0.08 };
   const last = Math.max(now, places.at(-1) ?? now);
   let first = last;
-  for (const [i, place] of places.toReversed().entries()) {
+  for (const [i, place] of [...new Set(places)].reverse().entries()) {
     if (i > fewestLately && first - place > Math.max(shortestLately, longPause * (last - first))) break;
     first = place;
   }
