@@ -132,4 +132,16 @@ test("Chromium: the overview", {
     await page.getByLabel("Pages").getByRole("link", { name: "Costs" }).click();
     await page.getByRole("heading", { name: "Costs of generations" }).waitFor();
   });
+
+  await suite.test("a backlog is counted whole, and takes one line", async (t) => {
+    const { port, service, project, deploy } = await listeningWorld(t);
+    const { id } = await project("till");
+    await deploy(id);
+    await service.clock.advance("1m");
+    for (let i = 0; i < 21; i++) await deploy(id);
+    const page = await dashboardPage(t, open, `http://127.0.0.1:${port}`);
+    await page.locator(".figures").getByText("0 + 21 queued").waitFor();
+    const latest = page.getByLabel("Latest deployments").getByRole("listitem");
+    assert.deepEqual([await latest.count(), await latest.filter({ hasText: "queued" }).count()], [2, 1]);
+  });
 });

@@ -1,4 +1,4 @@
-import type { Delivery, EventRecord } from "../../client/generated/records.ts";
+import type { Delivery, DeploymentItem, EventRecord } from "../../client/generated/records.ts";
 import { api, orNone, session } from "./api.ts";
 import { readUpcoming } from "./clock.ts";
 import type { IconName } from "./icon.tsx";
@@ -9,6 +9,8 @@ const running = ["deploying", "building", "queued"] as const;
 const mostReceivers = 12;
 const mostReasons = 3;
 const mostListed = 8;
+/** From so many deployments of a state on, only their least number is said. */
+export const mostCounted = 100;
 
 /** Something that happened, as a line of the overview. */
 export interface Happened {
@@ -53,15 +55,16 @@ export async function readOverview(signal: AbortSignal, known: GaveUp) {
   const list = (more: object) => orNone(api.deployments.list({ per_page: 20, ...more }, { signal }));
   const isDev = session.value?.mode === "dev";
   const [latest, failed, all, generations, events, upcoming, ...active] = await Promise.all([
-    list({ per_page: 6 }),
+    list({ per_page: mostCounted }),
     list({ status: "failed", per_page: 5 }),
     receivers(signal, known),
     orNone(api.generations.list({ per_page: 6 }, { signal })),
     orNone(api.events.list({ per_page: 12 }, { signal })),
     isDev ? readUpcoming() : [],
-    ...running.map((status) => list({ status })),
+    ...running.map((status) => list({ status, per_page: mostCounted })),
   ]);
   const runs = active.flatMap(({ data }) => data);
+  const placeOf = ({ project_id, environment }: DeploymentItem) => `${project_id} ${environment}`;
   const failures = await Promise.all(
     failed.data.map(async (deployment) => {
       const { project_id, environment } = deployment;
@@ -72,17 +75,20 @@ export async function readOverview(signal: AbortSignal, known: GaveUp) {
     }),
   );
   // A later deployment to the same place has settled the others.
-  const placeOf = ({ deployment: { project_id, environment } }: (typeof failures)[number]) =>
-    `${project_id} ${environment}`;
   const open = failures.filter(
     (one, i) =>
       !(one.live && one.live.id > one.deployment.id) &&
-      failures.findIndex((other) => placeOf(other) === placeOf(one)) === i,
+      failures.findIndex((other) => placeOf(other.deployment) === placeOf(one.deployment)) === i,
   );
+  // What runs leads. Of those that wait for one environment, the newest is shown.
+  const shown = new Map<string, DeploymentItem>();
+  for (const one of [...runs, ...latest.data]) {
+    const key = one.status === "queued" ? placeOf(one) : one.id;
+    if (!shown.has(key)) shown.set(key, one);
+  }
   const reasons = await Promise.all(open.slice(0, mostReasons).map((one) => reasonOf(one.deployment.id, signal)));
   return {
-    // What runs leads.
-    latest: [...new Map([...runs, ...latest.data].map((one) => [one.id, one])).values()].slice(0, mostListed),
+    latest: [...shown.values()].slice(0, mostListed),
     failed: open.map((one, i) => ({ ...one, reason: reasons[i] ?? "" })),
     receivers: all,
     generations: generations.data,

@@ -138,6 +138,11 @@ export function DeliveryPage({ family, id, dlv }: OfEndpoint & { dlv: string }) 
       </p>
       <Attempts of={data} isAsked={asked === data.attempts.length} />
       <Section title="Request">
+        <p class="hint">
+          {"x-service-signature" in data.request.headers
+            ? "As it would be sent now: time and signature are those of this moment, with the current secret."
+            : "As it would be sent now. It is not signed: its receiver has no secret."}
+        </p>
         <p class="mono">
           POST <Text of={data.request.url} />
         </p>
@@ -148,11 +153,6 @@ export function DeliveryPage({ family, id, dlv }: OfEndpoint & { dlv: string }) 
             .join("\n")}
         />
         <Block label="Body" of={indented(data.request.body)} />
-        <p class="hint">
-          {"x-service-signature" in data.request.headers
-            ? "This signature uses the current secret, as the next attempt would."
-            : "It is not signed: its receiver has no secret."}
-        </p>
       </Section>
     </Page>
   );

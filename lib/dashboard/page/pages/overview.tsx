@@ -9,7 +9,7 @@ import { Icon } from "../icon.tsx";
 import { serviceNow, useCall, usePoll, useRead } from "../live.ts";
 import { sourceOf } from "../media.ts";
 import { useNames } from "../names.ts";
-import { type GaveUp, lately, namesOf, type Overview, readOverview, troubleOf } from "../overview-data.ts";
+import { type GaveUp, lately, mostCounted, namesOf, type Overview, readOverview, troubleOf } from "../overview-data.ts";
 import { href } from "../router.ts";
 import { refOf, shortVersion, useSources } from "../sources.ts";
 import { useProjects } from "../tables.tsx";
@@ -95,7 +95,12 @@ function Figures({ of }: { of: Overview }) {
   const [lone, ...others] = of.failed;
   const failed = lone && others.length === 0 ? `/deployments/${lone.deployment.id}` : "/deployments?status=failed";
   const figures = [
-    ["Running now", `${of.running.length - queued}${queued > 0 ? ` + ${queued} queued` : ""}`, runs, ""],
+    [
+      "Running now",
+      `${of.running.length - queued}${queued > 0 ? ` + ${queued}${queued < mostCounted ? "" : "+"} queued` : ""}`,
+      runs,
+      "",
+    ],
     ["Environments that fail", String(of.failed.length), failed, of.failed.length > 0 ? "bad" : ""],
     ["Receivers that fail", `${failing} of ${of.receivers.length}`, "/webhooks", failing > 0 ? "bad" : ""],
     ["Cost of generations today", usage ? dollars(usage.total.cost_usd) : "…", "/usage", ""],
@@ -150,7 +155,7 @@ function Attention({ of, nameOf }: { of: Overview; nameOf: (id: string) => strin
       <ul class="cards">
         {troubles.map(({ family, id, name, status, trouble }) => (
           <li key={id}>
-            <Status of={status === "inactive" ? status : "failed"} />
+            <Status of={status === "inactive" ? status : "failing"} />
             <Link to={`/${family}/${id}`} of={name} />
             <span class="hint">{trouble}</span>
           </li>
