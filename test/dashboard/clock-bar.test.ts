@@ -211,7 +211,7 @@ test("Chromium: the clock bar on every screen, and in every tab", {
     assert.equal(await entries.count(), 200);
     assert.deepEqual(await entries.filter({ hasNotText: /till|shop\.inbox\.test/ }).allTextContents(), []);
     await button("Go there").click();
-    await button("+10s").click();
+    await button("Go there").waitFor({ state: "detached" });
     await deploy(id);
     await button("+10s").click();
     await page.getByText(/^\d+ jobs ran: 1 deployment succeeded · 1 delivery accepted$/).waitFor();

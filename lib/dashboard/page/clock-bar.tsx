@@ -45,10 +45,10 @@ export function ClockBar({ children }: { children: ComponentChildren }) {
   );
   const clock = data?.clock;
   const run = (target: Target) => async () => {
-    const from = clock?.now ?? "";
-    const { ran } = await advance(target);
+    const { ran, from } = await advance(target);
     const { outcomesOf } = await import("./pages/instruments.tsx");
-    const found = ran > 0 ? outcomesOf((await control.journalSince(from)).filter(({ at }) => at > from)) : "";
+    const isSince = ran > 0 && from !== undefined;
+    const found = isSince ? outcomesOf((await control.journalSince(from)).filter(({ at }) => at > from)) : "";
     say(`${countOf(ran, "job")} ran${found && `: ${found}`}`);
   };
   const isRunning = clock !== undefined && clock.mode !== "manual";

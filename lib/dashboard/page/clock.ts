@@ -22,6 +22,8 @@ export interface Due {
 export interface Moved {
   readonly now: string;
   readonly ran: number;
+  /** The time before; undefined if the service cannot copy its state. */
+  readonly from: string | undefined;
 }
 
 /** How far to move the clock. */
@@ -98,12 +100,12 @@ async function move(target: Target): Promise<Moved> {
   const before = await unlessRefused(takeSnapshot(nameOf(words)));
   try {
     const mark = before && markOf(before);
-    const moved = (await request("POST", "/_svc/clock/advance", target, undefined, mark)) as Moved;
+    const moved = (await request("POST", "/_svc/clock/advance", target, undefined, mark)) as Omit<Moved, "from">;
     setServiceTime(moved.now);
     const all = before ? [...moves.value, { id: before.id, words, from: before.now, to: moved.now }] : [];
     keep(all.slice(-mostMoves));
     await Promise.all(all.slice(0, -mostMoves).map(forget));
-    return moved;
+    return { ...moved, from: before?.now };
   } catch (error) {
     if (before) await forget(before);
     throw error;
