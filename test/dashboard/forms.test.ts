@@ -74,7 +74,7 @@ test("Chromium: what the forms offer", {
     await button("New API key").click();
     await fill("Name", "ci");
     await submit("Create");
-    const key = await page.getByLabel("New API key", { exact: true }).inputValue();
+    const key = await page.getByLabel("The new API key", { exact: true }).inputValue();
     await page.getByText("This is the key ci.").waitFor();
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"], { origin });
     await button("Copy a call with it").click();
@@ -83,7 +83,7 @@ test("Chromium: what the forms offer", {
     assert.equal(copied, `curl -H "Authorization: Bearer ${key}" ${origin}/v1/projects`);
     assert.deepEqual(await findingsOf(page), []);
     await button("Hide it").click();
-    await page.getByLabel("New API key", { exact: true }).waitFor({ state: "detached" });
+    await page.getByLabel("The new API key", { exact: true }).waitFor({ state: "detached" });
   });
 
   await suite.test("a variable that looks like a secret is one, unless somebody decides otherwise", async (t) => {

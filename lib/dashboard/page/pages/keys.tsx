@@ -27,7 +27,7 @@ export function KeysPage() {
     <Page title="API keys" actions={<NewKey made={setMade} />}>
       {made && (
         <>
-          <Once label="New API key" secret={made.key} />
+          <Once label="The new API key" secret={made.key} />
           <p class="row">
             <span class="hint">
               This is the key <Text of={made.name} />.
