@@ -38,8 +38,8 @@ export function banner(about: About): string {
   const rows = rowsOf(about).flatMap(([name, value]) =>
     wrapped(value, width - 13).map((line, i) => `  ${styled("cyan", (i === 0 ? name : "").padEnd(9))}  ${line}`),
   );
-  const kind =
-    mode === "start" ? "self-hosted" : databaseOf(options) === ":memory:" ? "emulator in memory" : "emulator";
+  const selfHosted = isMailSent(options) ? "self-hosted" : "self-hosted · mail is kept, not sent";
+  const kind = mode === "start" ? selfHosted : databaseOf(options) === ":memory:" ? "emulator in memory" : "emulator";
   return [
     `${styled("bold", "svc-server")} ${version()} · ${kind} · Ctrl+C stops it`,
     ...rows,
@@ -84,6 +84,10 @@ function rowsOf(about: About): Row[] {
     ),
   ];
 }
+
+/** Whether `start` sends mails. */
+const isMailSent = ({ mail }: Options): boolean =>
+  typeof mail === "function" || (mail?.transport ?? mail?.url) !== undefined;
 
 /** Whether a mail server is configured but not used: `dev` sends nothing without `--send`. */
 const hasUnusedMailServer = ({ mail, outbound }: Options): boolean =>

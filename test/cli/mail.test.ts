@@ -93,18 +93,22 @@ test("the fullest log, the mails and the commands hold no password of the mail s
   }
 });
 
-test("the banner says that a mail server is not used, and mail shows that mails are kept", async (t) => {
-  const rowFor = (mode: "dev" | "start", options: Options) => {
-    const about = { url: "", base_url: "", dashboard_url: null, api_key: null, apps_url: null } as const;
-    const text = banner({ ...about, mode, options, isNew: false, warnings: [], color: false });
-    return /^ *Mail +(.*)$/m.exec(text)?.[1];
-  };
+test("the banner says that mails are not sent, and mail shows that mails are kept", async (t) => {
+  const about = { url: "", base_url: "", dashboard_url: null, api_key: null, apps_url: null } as const;
+  const bannerFor = (mode: "dev" | "start", options: Options) =>
+    banner({ ...about, mode, options, isNew: false, warnings: [], color: false });
+  const rowFor = (mode: "dev" | "start", options: Options) => /^ *Mail +(.*)$/m.exec(bannerFor(mode, options))?.[1];
   const mail = { url: "smtp://ada:sk_live_demo_owner@mail.example.com" };
   assert.equal(rowFor("dev", {}), undefined);
   assert.equal(rowFor("start", { mail }), undefined);
   assert.match(rowFor("dev", { mail }) ?? "", /^is kept; .*--send sends it/);
   assert.equal(rowFor("dev", { mail, outbound: { send: true } }), undefined);
   assert.equal(rowFor("dev", { mail: () => {} }), undefined);
+  const isKept = / · self-hosted · mail is kept, not sent · /;
+  for (const options of [{}, { mail: {} }, { outbound: { send: true } }])
+    assert.match(bannerFor("start", options), isKept);
+  for (const options of [{ mail }, { mail: () => {} }, { mail: { transport: () => {} } }])
+    assert.doesNotMatch(bannerFor("start", options), isKept);
 
   const server = await launch(t, ["dev", "--port", "0"], temporaryFolder(t));
   const body = JSON.stringify({ email: "bob@acme.test", role: "viewer" });
