@@ -83,9 +83,21 @@ export class Problem extends Error {
   }
 }
 
+/** 422 for these broken rules. `count` is their number, if not all are listed. */
+export function invalidAll(details: readonly Detail[], count = details.length): Problem {
+  const [first] = details;
+  const cut = count > details.length ? `; details lists the first ${details.length}` : "";
+  const more = count > 1 ? ` (and ${count - 1} more error${count > 2 ? "s" : ""}${cut})` : "";
+  return new Problem("validation_failed", `${first?.path} ${first?.message}${more}`, { details });
+}
+
 /** 422 for a rule that a schema cannot check, because it depends on a record or an option. */
-export function invalid(path: string, message: string): Problem {
-  return new Problem("validation_failed", `${path} ${message}`, { details: [{ path, message }] });
+export const invalid = (path: string, message: string): Problem => invalidAll([{ path, message }]);
+
+/** Throws 422 for all of these rules that are broken, if any: those with a message. */
+export function refuseBroken(rules: readonly (readonly [path: string, message: string | undefined])[]): void {
+  const broken = rules.flatMap(([path, message]) => (message === undefined ? [] : [{ path, message }]));
+  if (broken.length > 0) throw invalidAll(broken);
 }
 
 /** Whether this error is already logged: a full disk is logged once, not for each request and job. */

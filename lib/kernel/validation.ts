@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { parseInstant } from "./clock.ts";
-import { type Detail, invalid, Problem } from "./errors.ts";
+import { type Detail, invalid, invalidAll } from "./errors.ts";
 import { field } from "./field.ts";
 import { parseDuration } from "./text/duration.ts";
 import { isObject } from "./text/json.ts";
@@ -173,12 +173,7 @@ export function brokenRules(schema: Schema, input: unknown, rules: Rules): Detai
 export function check<S extends Schema>(schema: S, input: unknown, rules = inForce): v.InferOutput<S> {
   const result = underRules(rules, () => v.safeParse(schema, input));
   if (result.success) return result.output;
-  const { length } = result.issues;
-  const details = result.issues.slice(0, maxDetails).map(detailOf);
-  const [first] = details;
-  const cut = length > maxDetails ? `; details lists the first ${maxDetails}` : "";
-  const more = length > 1 ? ` (and ${length - 1} more error${length > 2 ? "s" : ""}${cut})` : "";
-  throw new Problem("validation_failed", `${first?.path} ${first?.message}${more}`, { details });
+  throw invalidAll(result.issues.slice(0, maxDetails).map(detailOf), result.issues.length);
 }
 
 /** Like `check`, for an argument of a library function. If the argument is not an object, the error shows `example`. */

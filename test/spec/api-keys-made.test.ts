@@ -46,6 +46,17 @@ test("DELETE /api-keys/{id}?cascade=true ends the keys that it made, and theirs,
   expect(await end(here, leaked, "?cascade=true"), 404);
 });
 
+test("an expiry and a rate limit beyond those of the maker are both listed", async (t) => {
+  const expires_at = "2026-01-01T01:00:00.000Z";
+  const here = await world(t, { seed: withMembers(member("brief", "viewer", { expires_at, rate_limit: 20 })) });
+  for (const wrong of ["2026-01-01T01:00:00.001Z", "2026-01-01T00:00:00.000Z"]) {
+    const body = { name: "child", expires_at: wrong, rate_limit: 21 };
+    const { error } = expect(await callAs(here, "brief", "POST", "/v1/api-keys", body), 422);
+    assert.deepEqual(pathsOf({ error }), ["expires_at", "rate_limit"]);
+    assert.match(error.message, / \(and 1 more error\)$/);
+  }
+});
+
 test("without cascade only the key itself ends", async (t) => {
   const here = await world(t);
   const maker = await makeWith(here, keyOf("developer"));

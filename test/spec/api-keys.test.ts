@@ -136,6 +136,8 @@ test("a user has at most 100 keys", async (t) => {
   for (let i = 1; i < 100; i++) await make(here, "developer");
   const { error } = expect(await here.call("developer", "POST", "/v1/api-keys", ci), 409);
   assert.equal(error.code, "limit_reached");
+  const wrong = await here.call("developer", "POST", "/v1/api-keys", { ...ci, rate_limit: 2_000 });
+  assert.deepEqual(pathsOf(expect(wrong, 422)), ["rate_limit"], "a rule comes before the conflict");
   await make(here, "viewer");
   const [{ id }] = expect(await here.call("developer", "GET", "/v1/api-keys?per_page=1"), 200).data;
   expect(await here.call("developer", "DELETE", path({ id })), 204);

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { isoOf } from "../../kernel/clock.ts";
-import { invalid, Problem } from "../../kernel/errors.ts";
+import { Problem, refuseBroken } from "../../kernel/errors.ts";
 import { covers, type Scope } from "../../kernel/roles.ts";
 import type { Row } from "../../store/tables.ts";
 
@@ -16,13 +16,14 @@ export function refuseScopes(own: readonly string[], scopes: readonly Scope[]): 
   );
 }
 
-/** The expiry of the new key, at most that of its maker. `wanted` is in milliseconds since 1970. */
-export function expiryOf(maker: Maker, wanted: number | undefined): string | undefined {
+/** The rule that an expiry breaks: it lies in the future, and not after that of the maker. */
+function ruleOfExpiry(maker: Maker, wanted: number | undefined, now: number): string | undefined {
+  if (wanted === undefined) return undefined;
+  if (wanted <= now) return "must be in the future";
   const latest = maker?.expires_at ?? undefined;
-  const expires_at = wanted === undefined ? latest : isoOf(wanted);
-  if (latest !== undefined && expires_at !== undefined && expires_at > latest)
-    throw invalid("expires_at", `must not be after ${latest}, when the key that makes it expires`);
-  return expires_at;
+  return latest !== undefined && isoOf(wanted) > latest
+    ? `must not be after ${latest}, when the key that makes it expires`
+    : undefined;
 }
 
 /** A key whose rate window counts a request, and the limit of that window. Null means the limit of the service. */
@@ -44,13 +45,31 @@ const ownWindows = ({ id, rate_limit, shared_windows }: NonNullable<Maker>) =>
 export const sharedWindowsOf = (maker: Maker): string | null =>
   maker?.rate_limit ? JSON.stringify(ownWindows(maker)) : null;
 
-/** The limit of the new key, at most that of its maker; 0 means none. `usual` is the limit of keys that set none. */
-export function rateLimitOf(maker: Maker, given: number | null | undefined, usual: number): number | undefined {
-  if (given === undefined || given === null) return maker?.rate_limit ?? undefined;
+/** The rule that a rate limit breaks: it is at most that of the maker; 0 means none. */
+function ruleOfRateLimit(maker: Maker, given: number | null | undefined, usual: number): string | undefined {
+  if (given === undefined || given === null) return undefined;
   const most = maker ? (maker.rate_limit ?? usual) : 0;
   if (most !== 0 && (given === 0 || given > most))
-    throw invalid("rate_limit", `must be 1 to ${most}, the rate limit of the key that makes it`);
-  if (maker?.rate_limit && given < most && ownWindows(maker).length >= maxWindows)
-    throw invalid("rate_limit", `must be left out or ${most}: ${maxWindows} keys above it have lowered it already`);
-  return given;
+    return `must be 1 to ${most}, the rate limit of the key that makes it`;
+  return maker?.rate_limit && given < most && ownWindows(maker).length >= maxWindows
+    ? `must be left out or ${most}: ${maxWindows} keys above it have lowered it already`
+    : undefined;
+}
+
+/** What the caller asks for; `expires_at` is in milliseconds since 1970. */
+interface Wanted {
+  readonly expires_at: number | undefined;
+  readonly rate_limit?: number | null | undefined;
+}
+
+/** The expiry and the rate limit of the new key. `usual` is the limit of keys that set none. */
+export function limitsOf(maker: Maker, { expires_at, rate_limit }: Wanted, usual: number, now: number) {
+  refuseBroken([
+    ["expires_at", ruleOfExpiry(maker, expires_at, now)],
+    ["rate_limit", ruleOfRateLimit(maker, rate_limit, usual)],
+  ]);
+  return {
+    expires_at: expires_at === undefined ? (maker?.expires_at ?? undefined) : isoOf(expires_at),
+    rate_limit: rate_limit ?? maker?.rate_limit ?? undefined,
+  };
 }

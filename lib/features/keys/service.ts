@@ -1,6 +1,6 @@
 import type * as v from "valibot";
 import { parseInstant } from "../../kernel/clock.ts";
-import { invalid, notFound, orNotFound, Problem } from "../../kernel/errors.ts";
+import { notFound, orNotFound, Problem } from "../../kernel/errors.ts";
 import { maxKeys } from "../../kernel/limits.ts";
 import type { Caller } from "../../kernel/operation.ts";
 import { mapLong, type PageQuery, paginateLong } from "../../kernel/page.ts";
@@ -9,7 +9,7 @@ import type { Tx } from "../../kernel/transaction-hooks.ts";
 import type { Row } from "../../store/tables.ts";
 import type { Core } from "../core.ts";
 import { createIdentities, hashOf } from "./identities.ts";
-import { expiryOf, rateLimitOf, refuseScopes, sharedWindowsOf } from "./new-key-limits.ts";
+import { limitsOf, refuseScopes, sharedWindowsOf } from "./new-key-limits.ts";
 import { keysRepository } from "./repository.ts";
 import type { keyRevocation, newApiKey } from "./schema.ts";
 
@@ -119,15 +119,14 @@ export function keysService({ store, feed, clock, ids, random, rateLimit, onEnde
     },
 
     /** Creates a key for the caller. Its scopes, rate limit and expiry do not exceed those of the calling key. */
-    async create(caller: Caller, { name, scopes, expires_at: given, ...limits }: v.InferOutput<typeof newApiKey>) {
+    async create(caller: Caller, { name, scopes, expires_at, rate_limit }: v.InferOutput<typeof newApiKey>) {
       const { organization_id, user_id, key_id } = caller;
       refuseScopes(caller.scopes, scopes ?? []);
-      const wanted = parseInstant(given ?? "");
-      if (wanted !== undefined && wanted <= clock.now()) throw invalid("expires_at", "must be in the future");
+      const wanted = { expires_at: parseInstant(expires_at ?? ""), rate_limit };
       return store.transaction(caller, async (tx) => {
         // In `dev` the dashboard acts for a person without a key.
         const maker = key_id === "" ? undefined : await find(organization_id, key_id, tx);
-        const expires_at = expiryOf(maker, wanted);
+        const limits = limitsOf(maker, wanted, rateLimit, clock.now());
         if ((await keys(tx).count({ organization_id, user_id })) >= maxKeys)
           throw new Problem("limit_reached", `a user has at most ${maxKeys} keys; revoke one first`);
         const { row, key } = await insert(tx, {
@@ -135,10 +134,9 @@ export function keysService({ store, feed, clock, ids, random, rateLimit, onEnde
           user_id,
           name,
           scopes: [...new Set(scopes ?? caller.scopes)],
-          expires_at,
-          rate_limit: rateLimitOf(maker, limits.rate_limit, rateLimit),
           made_by: maker?.id,
           shared_windows: sharedWindowsOf(maker),
+          ...limits,
         });
         feed.publish(tx, { kind: "record", organization_id, id: row.id });
         return { ...view(row), key };
