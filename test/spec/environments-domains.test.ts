@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createService, type Options } from "../../lib/index.ts";
+import { pathsOf } from "../helpers/deployments.ts";
 import { expect, type Who, type World, world } from "../helpers/test-service.ts";
 import { startTextServer } from "../helpers/text-server.ts";
 
@@ -80,6 +81,15 @@ test("the hosts of the service are no environment's", async (t) => {
     const { error } = expect(await put(here, "owner", id, [name]), 422);
     assert.match(error.message, /must not be the host of this service/);
   }
+});
+
+test("of the domains of one body every broken rule is listed, before one that is taken", async (t) => {
+  const here = await world(t, { publicUrl: "https://svc.example.com" });
+  expect(await put(here, "owner", await projectOf(here, "owner"), ["taken.example.com"]), 200);
+  const id = await projectOf(here, "owner", "again");
+  const pathsFor = async (...names: string[]) => pathsOf(expect(await put(here, "owner", id, names), 422));
+  assert.deepEqual(await pathsFor("taken.example.com", "svc.example.com"), ["domains.1"]);
+  assert.deepEqual(await pathsFor("a.localhost", host, "svc.example.com"), ["domains.0", "domains.2"]);
 });
 
 test("two environments of one organization do not wait for the same domain", async (t) => {

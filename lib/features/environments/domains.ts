@@ -1,6 +1,6 @@
 import type { TextRecords } from "../../drivers/outbound/text-records.ts";
 import { type Clock, isoOf } from "../../kernel/clock.ts";
-import { invalid, Problem } from "../../kernel/errors.ts";
+import { Problem, refuseBroken } from "../../kernel/errors.ts";
 import { discard, done, type Outcome, snooze } from "../../kernel/job.ts";
 import type { EnvironmentRange } from "../../kernel/page.ts";
 import { milliseconds } from "../../kernel/text/duration.ts";
@@ -76,13 +76,11 @@ export function createDomains(ports: Ports) {
     return `another organization gave up the domain ${name}, and keeps it reserved until ${until}`;
   };
 
-  const refuse = async (tx: Tx, key: AppKey, name: string, i: number) => {
+  /** The rule that a domain breaks whoever has it: it is none of the service's own hosts. */
+  const ruleOf = (name: string): string | undefined => {
     const domain = domains.find((one) => name === one || name.endsWith(`.${one}`));
-    if (domain !== undefined)
-      throw invalid(`domains.${i}`, `must not be ${domain} or below it: the service assigns those hosts itself`);
-    if (ownHosts.includes(name)) throw invalid(`domains.${i}`, "must not be the host of this service");
-    const reason = await obstacle(key, name, tx);
-    if (reason !== undefined) throw new Problem("domain_taken", reason);
+    if (domain !== undefined) return `must not be ${domain} or below it: the service assigns those hosts itself`;
+    return ownHosts.includes(name) ? "must not be the host of this service" : undefined;
   };
 
   const lookUp = (tx: Tx, check: Check, wait_ms = 0) => {
@@ -127,7 +125,11 @@ export function createDomains(ports: Ports) {
 
     /** Replaces an environment's domains. New and pending domains are looked up at once. */
     async set(tx: Tx, key: AppKey, names: readonly string[]): Promise<void> {
-      for (const [i, name] of names.entries()) await refuse(tx, key, name, i);
+      refuseBroken(names.map((name, i) => [`domains.${i}`, ruleOf(name)]));
+      for (const name of names) {
+        const reason = await obstacle(key, name, tx);
+        if (reason !== undefined) throw new Problem("domain_taken", reason);
+      }
       const { organization_id, project_id, environment } = key;
       const before = await rows(tx).domainsOf({ project_id, environment });
       const mustVerify = await verifies(tx, organization_id);
