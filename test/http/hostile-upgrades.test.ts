@@ -131,6 +131,13 @@ test("what a client sends right behind its upgrade reaches the app once and in o
   assert.match(await answer, /^HTTP\/1\.1 101 .*\r\n\r\nhello last$/s);
 });
 
+test("an upgrade to an app that is down gets 503 with Retry-After, as its requests do", async (t) => {
+  const { ask, proxy } = await inFrontOf(t, () => {});
+  await proxy.route("app", { port: undefined, up: async () => false });
+  for (const connection of ["close", upgrade])
+    assert.match(await ask(get("/", connection)), /^HTTP\/1\.1 503 .*\r\nretry-after: 2\r\n/s);
+});
+
 test("a refused upgrade closes its connection, even where the client has sent more and keeps its end open", async (t) => {
   const proxy = createProxy({ behindProxy: false, passwords: createPasswordHashes() });
   const sockets = new EventEmitter();

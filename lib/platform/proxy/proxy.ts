@@ -31,6 +31,10 @@ const texts = {
   503: "The app is down\n",
 } as const;
 
+/** Whether the same request may succeed after `retryAfter` seconds. */
+const isPassing = (status: number) => status === 503 || status === 429;
+const retryAfter = "2";
+
 const challenge = 'Basic realm="protected", charset="UTF-8"';
 
 const overflow = { status: 502, text: `The headers of the app's answer have more than ${maxHeaderBytes / 1024} KiB\n` };
@@ -64,7 +68,7 @@ export function createProxy({ behindProxy, passwords }: { behindProxy: boolean; 
 
   const refuse = (response: ServerResponse, { status, text }: Refusal): void => {
     if (response.headersSent || response.destroyed) return void response.destroy();
-    const retry = status === 503 || status === 429 ? { "retry-after": "2" } : {};
+    const retry = isPassing(status) ? { "retry-after": retryAfter } : {};
     response.writeHead(status, {
       ...{ "content-type": "text/plain; charset=utf-8", "content-length": Buffer.byteLength(text), ...retry },
       ...(status === 401 && { "www-authenticate": challenge, "cache-control": "no-store" }),
@@ -80,6 +84,7 @@ export function createProxy({ behindProxy, passwords }: { behindProxy: boolean; 
       "content-type: text/plain; charset=utf-8",
       `content-length: ${Buffer.byteLength(text)}`,
       ...(status === 401 ? [`www-authenticate: ${challenge}`] : []),
+      ...(isPassing(status) ? [`retry-after: ${retryAfter}`] : []),
       "connection: close",
     ];
     // `destroy`: the client may keep its side open. `resume`: unread bytes would hide that it has closed.
