@@ -1,4 +1,5 @@
 import { domainsOf, type Settings } from "../config/parse-options.ts";
+import { closedTextRecords } from "../drivers/outbound/closed-outbound.ts";
 import type { Outbound } from "../drivers/outbound/outbound.ts";
 import { createTextRecords } from "../drivers/outbound/text-records.ts";
 import type { Core } from "../features/core.ts";
@@ -60,7 +61,7 @@ function createApps(ports: DeployingPorts, settings: Settings, deployments: Stor
   const domains = createDomains({
     ...ports,
     ...addresses,
-    textRecords: createTextRecords(settings.domains.servers),
+    textRecords: settings.strict ? closedTextRecords : createTextRecords(settings.domains.servers),
     verifies: async (tx, id) => settings.domains.verify ?? (settings.mode === "start" && !(await ports.isOnly(id, tx))),
     changed: (tx, key) => apps.accessChanged(tx, key),
   });

@@ -8,6 +8,7 @@ import { freePort } from "../helpers/free-port.ts";
 import { bearer } from "../helpers/headers.ts";
 import { member, withMembers } from "../helpers/members.ts";
 import { deferred } from "../helpers/temporary-store.ts";
+import { startTextServer } from "../helpers/text-server.ts";
 import { start as receiver } from "../helpers/webhook-receiver.ts";
 
 const subscribe = (service: Service<string | null>, url = "https://hook.inbox.test/") =>
@@ -120,6 +121,26 @@ test("strict: nothing leaves the process, and no request is refused for its numb
   assert.equal(data[0]?.status, "succeeded");
   const answer = await service.fetch("/v1/me", { headers: { authorization: `Bearer ${service.apiKey}` } });
   assert.equal(answer.headers.get("x-ratelimit-limit"), "1000000000");
+});
+
+test("strict: no name server is asked for the TXT record of a domain", async (t) => {
+  const { address, names } = await startTextServer(t, new Map());
+  const service = await createTestService(t, { strict: true, domains: { verify: true, servers: [address] } });
+  const { id } = await project(service);
+  const { environments } = service.client();
+  await environments.put({ id, name: "production", domains: ["www.example.com"] });
+  await service.settle();
+  const { data } = await environments.list({ id });
+  assert.deepEqual(
+    data[0]?.domain_status?.map(({ status, reason }) => [status, reason]),
+    [
+      [
+        "pending",
+        "the TXT record _svc.www.example.com could not be looked up: the option strict allows no request to leave the process; set domains.verify to false",
+      ],
+    ],
+  );
+  assert.deepEqual(names, []);
 });
 
 test("strict: forwarding reaches a receiver on this machine, and any other address throws at once", async (t) => {

@@ -1,5 +1,6 @@
 import type { Outbound } from "./outbound.ts";
 import { httpsTarget } from "./target.ts";
+import type { TextRecords } from "./text-records.ts";
 
 const nothing = { status: null, response: null, duration_ms: 0 };
 
@@ -21,12 +22,19 @@ export const mutedOutbound: Outbound = {
   async close() {},
 };
 
+const closed = "the option strict allows no request to leave the process";
+
 /** The network with the option `strict`: no lookups and no requests. The inbox receives every delivery. */
 export const closedOutbound: Outbound = {
   send: async () => ({ ...nothing, error: null, isOutside: true }),
-  callBackend: refused("the option strict allows no request to leave the process; pass a transport or your own driver"),
+  callBackend: refused(`${closed}; pass a transport or your own driver`),
   checkUrl,
   async close() {},
+};
+
+/** With the option `strict`, no name server is asked. */
+export const closedTextRecords: TextRecords = async () => {
+  throw new Error(`${closed}; set domains.verify to false`);
 };
 
 /** Like `closedOutbound`, but `near` sends what a tester forwards to a receiver on this machine. */
