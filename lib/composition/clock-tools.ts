@@ -18,8 +18,8 @@ export interface ClockTools {
   readonly advanceTo: (at: string | Date) => Promise<Advanced>;
   /**
    * Moves a manual clock until a promise has settled, and returns its result, or rejects with its error. Time moves
-   * from one due time to the next; where nothing is due, by `step` (`"1s"`). After `most` (`"24h"`) it rejects, and
-   * says what was still due.
+   * from one due time to the next; where nothing is due, by `step` (`"1s"`, or `most` if that is shorter). After `most`
+   * (`"24h"`) it rejects, and says what was still due.
    * @example await service.clock.advanceUntil(bot.run(), { most: "1h" })
    */
   readonly advanceUntil: <T>(promise: PromiseLike<T>, by?: { step?: Duration; most?: Duration }) => Promise<T>;
@@ -44,15 +44,16 @@ interface Ports {
   readonly inDev: () => { readonly clockControl: ClockControl; readonly upcoming: () => Promise<Upcoming[]> };
 }
 
-const untilOptions = record({ step: v.optional(v.unknown(), "1s"), most: v.optional(v.unknown(), "24h") });
+const untilOptions = record({ step: v.optional(v.unknown()), most: v.optional(v.unknown(), "24h") });
 
 /** Parses the arguments of `advanceUntil`. Throws a TypeError for invalid ones. */
 function untilOf(promise: unknown, by: unknown): { step: number; most: number } {
   if (typeof (Object(promise) as { then?: unknown }).then !== "function")
     throw new TypeError("advanceUntil takes a promise: advanceUntil(bot.run()), not a function or a value");
   const given = checkArgument(untilOptions, "by", by, '{ step: "1s", most: "24h" }');
-  const [step, most] = [durationOf(given.step), durationOf(given.most)];
-  if (step === 0) throw new TypeError("step must be longer than 0");
+  const most = durationOf(given.most);
+  const step = given.step === undefined ? Math.min(1_000, most) : durationOf(given.step);
+  if (step === 0) throw new TypeError(`${given.step === undefined ? "most" : "step"} must be longer than 0`);
   if (most < step)
     throw new TypeError(`most (${formatDuration(most)}) must not be less than step (${formatDuration(step)})`);
   return { step, most };

@@ -83,6 +83,17 @@ test("without coupled timers, advanceUntil moves by steps", async (t) => {
   );
 });
 
+test("advanceUntil without a step takes one that fits into a short most", async (t) => {
+  const service = await createTestService(t);
+  const never = new Promise(() => {});
+  await assert.rejects(service.clock.advanceUntil(never, { most: "500ms" }), /has not settled by .*, after 500ms; /);
+  assert.equal(secondsOf(service), 0.5);
+  await assert.rejects(service.clock.advanceUntil(never, { most: 0 }), {
+    name: "TypeError",
+    message: "most must be longer than 0",
+  });
+});
+
 test("advanceUntil refuses what cannot work", async (t) => {
   const { clock } = await createTestService(t);
   const never = new Promise(() => {});
@@ -93,7 +104,11 @@ test("advanceUntil refuses what cannot work", async (t) => {
     clock.advanceUntil(never, { step: "2s", most: "1s" }),
     refused(/most \(1s\) must not be less than/),
   );
-  await assert.rejects(clock.advanceUntil(never, { most: "500ms" }), refused(/than step \(1s\)/));
+  for (const step of ["1s", 501])
+    await assert.rejects(
+      clock.advanceUntil(never, { step, most: "500ms" }),
+      refused(/most \(500ms\) must not be less/),
+    );
   await assert.rejects(clock.advanceUntil(never, { step: 0 }), refused(/step must be longer than 0/));
   for (const wrong of ["soon", -1, Number.NaN, null])
     await assert.rejects(clock.advanceUntil(never, { step: wrong as never }), refused(/is not a duration/));
