@@ -16,7 +16,7 @@ import type { Detail } from "../kernel/errors.ts";
 import { maxEndpoints, maxLevels } from "../kernel/limits.ts";
 import { isTooDeep } from "../kernel/size-limits.ts";
 import { foldCase } from "../kernel/text/case-folding.ts";
-import { detailOf, email, isUnknown, oneOf, record, textOf } from "../kernel/validation.ts";
+import { detailOf, email, isUnknown, oneOf, record, textOf, wholeNumber } from "../kernel/validation.ts";
 
 const instantText = v.pipe(
   v.string("must be a string"),
@@ -28,9 +28,7 @@ const key = record({
   key: fixedKey,
   scopes: v.optional(keyScopes, ["*"]),
   expires_at: v.optional(instantText),
-  rate_limit: v.optional(
-    v.pipe(v.number("must be a number"), v.integer("must be a whole number"), v.minValue(0, "must be 0 or more")),
-  ),
+  rate_limit: v.optional(wholeNumber(0, 1_000_000_000)),
 });
 
 const listOf = <S extends v.GenericSchema>(entry: S) => v.array(entry, "must be a list");

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { Log } from "../../lib/index.ts";
 import { withSnapshots } from "../helpers/engine.ts";
+import { member, withMembers } from "../helpers/members.ts";
 import { folderOf } from "../helpers/temporary-store.ts";
 import { expect, seed, world } from "../helpers/test-service.ts";
 
@@ -52,6 +53,16 @@ test("a seed that is nested without end is refused with a sentence", async (t) =
         world(t, { seed: seed as never }),
         /^BadSeed: the seed cannot be used: it must not be nested deeper than 32 levels$/,
       );
+});
+
+test("a seed's key has a rate limit that the API and the option would take, too", async (t) => {
+  const limitedTo = (rate_limit: number) => ({ seed: withMembers(member("busy", "owner", { rate_limit })) });
+  await world(t, limitedTo(1_000_000_000));
+  for (const wrong of [1_000_000_001, 3_000_000_000, -1, 0.5])
+    await assert.rejects(world(t, limitedTo(wrong)), {
+      name: "BadSeed",
+      message: /^the seed cannot be used: organizations\.0\.users\.\d\.keys\.0\.rate_limit must be .*$/,
+    });
 });
 
 test("a seed's projects announce no events", async (t) => {
