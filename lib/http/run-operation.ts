@@ -49,6 +49,12 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
     ports;
   const { charge, waitForTurn, work } = fairShares;
 
+  /** Refuses an `Idempotency-Key` outside its limits, as late as another broken rule. */
+  const refuseName = async (operation: Operation<Services>, body: object | undefined, caller: Caller) => {
+    await operation.permit?.(body, services, caller);
+    throw invalid("Idempotency-Key", "must have 1 to 255 characters");
+  };
+
   return async (operation, request, authentication) => {
     const takesBody = operation.method !== "GET" && operation.method !== "DELETE";
     const isRead = operation.method === "GET" || operation.needs === "nothing";
@@ -78,12 +84,13 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
     };
     const run = (by: Caller) => (isLarge ? work(line, () => read(by)) : read(by));
     const name = operation.method === "POST" ? request.header("idempotency-key") : undefined;
-    if (name !== undefined && !idempotency.isName(name)) {
-      await operation.permit?.(parseBody(bytes, operation.body !== undefined), services, caller);
-      throw invalid("Idempotency-Key", "must have 1 to 255 characters");
-    }
     const turn = isLarge || budget !== undefined ? waitForTurn(line, cancel) : undefined;
     if (turn !== undefined) await turn;
+    if (name !== undefined && !idempotency.isName(name)) {
+      end();
+      const parse = () => parseBody(bytes, operation.body !== undefined);
+      return refuseName(operation, isLarge ? work(line, parse) : parse(), caller);
+    }
     if (name !== undefined && operation.needs !== "nothing") {
       const key = { api_key_id: caller.key_id, path: request.path, name };
       const write = (result: unknown) => writer.answer(operation, result, request.id);

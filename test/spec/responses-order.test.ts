@@ -36,6 +36,15 @@ test("Order of checks: each request breaks every later rule as well", async (t) 
   assert.equal(await ask(owner, { name: "web" }), "404 not_found");
 });
 
+test("Order of checks: an Idempotency-Key outside its limits is a rule, which comes after the form of the body", async (t) => {
+  const here = await world(t);
+  const headers = { ...bearer(keyOf("owner")), "idempotency-key": "k".repeat(256) };
+  for (const path of ["/v1/projects", "/v1/integrations"]) {
+    assert.equal(await code(here, "POST", path, "{", headers), "400 invalid_json");
+    assert.equal(await code(here, "POST", path, {}, headers), "422 validation_failed");
+  }
+});
+
 test("Order of checks: rules that need the record come after the identifier and before conflicts", async (t) => {
   const here = await world(t);
   const { call, project } = here;
