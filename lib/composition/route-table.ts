@@ -15,6 +15,7 @@ import type { Inbox } from "../emulator/instruments/inbox.ts";
 import type { Journal } from "../emulator/instruments/journal.ts";
 import type { Notices } from "../emulator/instruments/notices.ts";
 import { stream } from "../features/events/operations.ts";
+import { accept } from "../features/invitations/operations.ts";
 import { createWriter, type Writer } from "../http/answer.ts";
 import { createAudit, createEntries } from "../http/audit-entries.ts";
 import { type Authenticator, unauthenticated } from "../http/authenticate.ts";
@@ -24,6 +25,7 @@ import type { Idempotency } from "../http/idempotency.ts";
 import type { FairShares } from "../http/limits/fair-shares.ts";
 import { operationRoutes } from "../http/operation-routes.ts";
 import type { RateLimits } from "../http/rate-limit.ts";
+import type { RequestContext } from "../http/request-context.ts";
 import type { Meter } from "../http/request-metrics.ts";
 import { notHere, type Route, unnamed } from "../http/route.ts";
 import { createRunOperation } from "../http/run-operation.ts";
@@ -32,6 +34,7 @@ import { createLiveRoute } from "../http/streams/websocket.ts";
 import type { ClockControl } from "../jobs/clock-control.ts";
 import type { QueueLoad } from "../jobs/runner.ts";
 import type { Upcoming } from "../jobs/upcoming.ts";
+import { anonymous } from "../kernel/operation.ts";
 import { reasonOfObstacle } from "../store/write-failure.ts";
 import { assetRoutes } from "./downloads/asset-downloads.ts";
 import type { Features } from "./features.ts";
@@ -92,11 +95,12 @@ export function routeTable(parts: Parts): Route[] {
   const { key: metricsKey } = settings.metrics;
   const rules = { trusted };
   const { features, meter, metrics, clockControl, instruments, closing, authenticator, writer, allowsOrigin } = parts;
+  const audit = createAudit({ store, behindProxy, record: features.audit.record, via: "api" });
   const run = createRunOperation({
     ...runPorts(parts),
     received: settings.dashboard ? host.requests.received : undefined,
     authenticator,
-    audit: createAudit({ store, behindProxy, record: features.audit.record, via: "api" }),
+    audit,
     writer,
   });
   const live = createLiveRoute({
@@ -120,6 +124,7 @@ export function routeTable(parts: Parts): Route[] {
     worlds,
     preview,
     deliverInEveryOrder,
+    accepting: (request: RequestContext) => audit(accept, request, anonymous).caller,
   };
   const readable = async () => serviceState().read({ name: "vault" });
   const obstacle = () => (store.engine.obstacle ? reasonOfObstacle(store.engine.obstacle) : features.apps.obstacle());

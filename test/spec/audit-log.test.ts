@@ -102,13 +102,21 @@ test("Filters, pages, rights and organizations", async (t) => {
 test("An accepted invitation is a change of its organization", async (t) => {
   const here = await world(t);
   expect(await here.call("owner", "POST", "/v1/users/invite", { email: "ada@acme.test", role: "viewer" }), 201);
-  const { data } = expect(await here.call("nobody", "GET", "/_svc/mail"), 200);
-  const accepted = await here.call("nobody", "POST", "/v1/invitations/accept", { token: data[0].token, name: "Ada" });
-  const [entry] = await entries(here);
-  assert.deepEqual(
-    [entry?.action, entry?.target, entry?.user_id, entry?.key_id],
-    ["invitations.accept", expect(accepted, 201).id, null, null],
-  );
+  const accept = async (path: string, status: number) => {
+    const { data } = expect(await here.call("nobody", "GET", "/_svc/mail"), 200);
+    const { token } = data.at(-1);
+    const { id } = expect(await here.call("nobody", "POST", path, { token, name: "Ada" }), status);
+    const [entry, before] = await entries(here);
+    assert.deepEqual(
+      [entry?.action, entry?.target, entry?.user_id, entry?.key_id, entry?.via],
+      ["invitations.accept", id, null, null, "api"],
+    );
+    assert.match(entry?.request_id ?? "", /^req_/);
+    assert.equal(before?.action, "users.invite");
+  };
+  await accept("/v1/invitations/accept", 201);
+  expect(await here.call("owner", "POST", "/v1/users/invite", { email: "bob@acme.test", role: "viewer" }), 201);
+  await accept("/_svc/invitations/accept", 200);
   assert.ok(!JSON.stringify(await entries(here)).includes("ada@acme.test"));
 });
 

@@ -1,13 +1,15 @@
 import type * as v from "valibot";
+import type { RequestContext } from "../../http/request-context.ts";
 import type { Schema } from "../../kernel/validation.ts";
 
 type Output<S> = S extends Schema ? v.InferOutput<S> : undefined;
 
-/** The checked input of a call: path parameters, query and body. */
+/** The checked input of a call: path parameters, query and body; and its request. */
 interface Input<Q, B> {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Q;
   readonly body: B;
+  readonly request: RequestContext;
 }
 
 /**

@@ -9,7 +9,8 @@ import type { InvitationsService } from "../../features/invitations/service.ts";
 import type { MailsService } from "../../features/mails/service.ts";
 import { newScenario } from "../../features/scenarios/schema.ts";
 import type { ScenariosService } from "../../features/scenarios/service.ts";
-import { anonymous } from "../../kernel/operation.ts";
+import type { RequestContext } from "../../http/request-context.ts";
+import type { Caller } from "../../kernel/operation.ts";
 import { writerOf } from "../../kernel/result-text.ts";
 import { listOf } from "../../kernel/size-limits.ts";
 import { record, type Schema, text } from "../../kernel/validation.ts";
@@ -25,6 +26,8 @@ import { eitherOf, type TimePorts, timeCalls } from "./time-calls.ts";
 export interface CallsPorts extends TimePorts, StatePorts {
   readonly mails: MailsService;
   readonly invitations: InvitationsService;
+  /** The caller without a key who accepts an invitation, with the entry of the audit log. */
+  readonly accepting: (request: RequestContext) => Caller;
   readonly inbox: Inbox;
   readonly outbox: Outbox;
   readonly deliverInEveryOrder: (of: EveryOrder) => Promise<DeliveryOrder[]>;
@@ -146,7 +149,8 @@ const mailCalls = [
     method: "POST",
     path: "invitations/accept",
     body: acceptance,
-    run: async ({ body }, { invitations }) => asMember(await invitations.accept(anonymous, body)),
+    run: async ({ body, request }, { invitations, accepting }) =>
+      asMember(await invitations.accept(accepting(request), body)),
   }),
 ];
 

@@ -44,6 +44,7 @@ export function controlRoutes<P>({ calls, ports, now, changed, rules }: Ports<P>
       access,
       async answer(request) {
         const input = {
+          request,
           params: request.params,
           query: check(call.query ?? noFields, queryOf(request)),
           body: await bodyOf(request, call.body ?? noFields, rules),

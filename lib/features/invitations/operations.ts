@@ -5,6 +5,21 @@ import type { InvitationsService } from "./service.ts";
 
 const operation = operationsOf<{ invitations: InvitationsService }>();
 
+export const accept = operation({
+  id: "invitations.accept",
+  summary: "Accept an invitation",
+  description:
+    "Creates the user and returns it with a first API key, which is shown only this once. No key is needed: the token from the email is the credential. An unknown, used or expired token is 404.",
+  route: "POST /invitations/accept",
+  needs: "nothing",
+  answers: "created",
+  location: "/users",
+  body: acceptance,
+  result: member,
+  problems: ["not_found"],
+  run: ({ body }, { invitations }, caller) => invitations.accept(caller, body),
+});
+
 export const invitationsOperations = [
   operation({
     id: "users.invite",
@@ -63,18 +78,5 @@ export const invitationsOperations = [
     result: invitation,
     run: ({ params }, { invitations }, caller) => invitations.resend(caller, params.id),
   }),
-  operation({
-    id: "invitations.accept",
-    summary: "Accept an invitation",
-    description:
-      "Creates the user and returns it with a first API key, which is shown only this once. No key is needed: the token from the email is the credential. An unknown, used or expired token is 404.",
-    route: "POST /invitations/accept",
-    needs: "nothing",
-    answers: "created",
-    location: "/users",
-    body: acceptance,
-    result: member,
-    problems: ["not_found"],
-    run: ({ body }, { invitations }, caller) => invitations.accept(caller, body),
-  }),
+  accept,
 ];
