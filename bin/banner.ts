@@ -57,6 +57,7 @@ const databaseOf = ({ database = ":memory:" }: Options) => pathOf(database);
 
 function rowsOf(about: About): Row[] {
   const { mode, base_url, dashboard_url, api_key, runtime, protections = [], options, isNew } = about;
+  const { allow = [] } = options.outbound ?? {};
   const database = databaseOf(options);
   const isShownOnce = database !== ":memory:" && options.seed === undefined && options.key === undefined;
   const missing = protections.flatMap(({ name, missing }) => (missing === undefined ? [] : [name]));
@@ -76,6 +77,7 @@ function rowsOf(about: About): Row[] {
     ...row(mode === "start" || runtime, "Apps", runtime ? appsRow(about) : "are simulated; svc-server doctor helps"),
     ...row(missing.length > 0, "Box", `lacks ${missing.join(", ")}; svc-server doctor says how to add it`),
     ...row(options.trustNetwork?.length, "Trusted", trustedRow(options.trustNetwork ?? [])),
+    ...row(allow.length, "Allowed", `${allow.join(", ")}: open to outbound requests`),
     ...row(mode === "dev" && options.outbound?.send, "Sent", "deliveries leave for public addresses (--send)"),
     ...row(
       mode === "dev" && hasUnusedMailServer(options),

@@ -77,6 +77,11 @@ test("the banner names what the box lacks, and what is not as usual", () => {
     dev({ options: { outbound: { send: true } } }),
     /^ {2}Sent {7}deliveries leave for public addresses \(--send\)$/m,
   );
+  for (const mode of ["dev", "start"] as const)
+    assert.match(
+      banner({ ...usual, mode, options: { outbound: { allow: ["10.0.0.0/8", "192.0.2.7:443"] } } }),
+      /^ {2}Allowed {4}10\.0\.0\.0\/8, 192\.0\.2\.7:443: open to outbound requests$/m,
+    );
   assert.match(dev({ options: { clock: "60x" } }), /^ {2}Clock {6}60x$/m);
   assert.match(banner({ ...usual, mode: "start" }), /^ {2}Apps {7}are simulated; svc-server doctor helps$/m);
 });
