@@ -14,11 +14,15 @@ interface Ports {
   readonly enqueue: (tx: Tx, order: DeploymentOrder) => Promise<{ readonly id: string }>;
 }
 
+/** The deployment of a push, or why there is none. */
+export type Pushed =
+  | { readonly id: string; readonly why?: undefined }
+  | { readonly id?: undefined; readonly why: string };
+
 export function createPushes({ store, projects, environments, enqueue }: Ports) {
   const deployments = store.using(deploymentsRepository);
 
-  /** The project that a push deploys into; undefined if none accepts it. */
-  const projectOf = async (
+  const targetOf = async (
     tx: Tx,
     organization_id: string,
     { repo, project_id }: Pick<PushOrder, "repo" | "project_id">,
@@ -28,18 +32,24 @@ export function createPushes({ store, projects, environments, enqueue }: Ports) 
   };
 
   return {
-    projectOf,
+    /** The project that a push deploys into; undefined if none accepts it. */
+    async projectOf(tx: Tx, organization_id: string, push: Pick<PushOrder, "repo" | "project_id">) {
+      const project = await targetOf(tx, organization_id, push);
+      return project?.status === "active" ? project : undefined;
+    },
 
-    /** Deploys a push; undefined if no project accepts it, or if the push changes nothing in the folder to build. */
-    async push(tx: Tx, organization_id: string, push: PushOrder, by: Maker): Promise<string | undefined> {
+    /** Deploys a push, if a project accepts it and it changes something in the folder to build. */
+    async push(tx: Tx, organization_id: string, push: PushOrder, by: Maker): Promise<Pushed> {
       const { repo, branch, tag, commit: revision, environment } = push;
-      const project = await projectOf(tx, organization_id, push);
-      if (!project) return undefined;
+      const project = await targetOf(tx, organization_id, push);
+      if (!project) return { why: "the project is unknown; set project_id" };
+      if (project.status !== "active") return { why: `the project ${project.name} is archived; unarchive it first` };
       const of = { organization_id, project_id: project.id, environment };
       const root = push.root ?? (await environments.rootOf(tx, of));
-      if (changesNothingBelow(root, push.paths)) return undefined;
+      if (changesNothingBelow(root, push.paths))
+        return { why: `nothing changed below ${root}, the root for ${environment} of ${project.name}` };
       const source: Source = { type: "git", repo, branch, tag, image_url: null };
-      return (await enqueue(tx, { ...of, source, revision, root, by })).id;
+      return { id: (await enqueue(tx, { ...of, source, revision, root, by })).id };
     },
   };
 }

@@ -177,7 +177,8 @@ export function previewsService(ports: Ports) {
         return { ...preview, deployment_id: null, message };
       }
       const order = { project_id, repo, branch, tag: null, commit, environment };
-      return { ...preview, deployment_id: (await deployments.push(tx, organization_id, order, codeHostHook)) ?? null };
+      const { id = null } = await deployments.push(tx, organization_id, order, codeHostHook);
+      return { ...preview, deployment_id: id };
     },
 
     /** The job `previews.end`: ends a preview a lifetime after its last deployment, or with its integration. */

@@ -8,6 +8,7 @@ import { indexText } from "../../store/index-text.ts";
 import type { Row } from "../../store/tables.ts";
 import type { Core } from "../core.ts";
 import type { Endpoints } from "../deliveries/service.ts";
+import type { Pushed } from "../deployments/pushes.ts";
 import type { DeploymentsService } from "../deployments/service.ts";
 import type { CodeHostRights } from "../organizations/code-host-rights.ts";
 import type { PreviewResult, PreviewsService, PullRequest, RecordChange } from "./previews.ts";
@@ -32,10 +33,7 @@ export interface PushOrigin {
   readonly signed: boolean;
   /** Signed by the connected app, which serves the organizations that the operator names. */
   readonly byApp: boolean;
-  /** Who pushed; undefined for a hook. */
-  readonly by?: Maker;
-  /** Absent for a push to a repository of this service: there the pusher is the caller. */
-  readonly recordChange?: RecordChange;
+  readonly recordChange: RecordChange;
 }
 
 type Hook = Push | PullRequest;
@@ -45,7 +43,7 @@ type OwnPush = Pick<Push, "repo" | "paths"> & { readonly branch: string; readonl
 type Deployed = Parameters<DeploymentsService["push"]>[2] & { readonly project_id: string };
 
 /** A push to a repository of this service: its pusher may deploy. */
-const ofPusher = (by: Caller): PushOrigin => ({ id: undefined, delivery: undefined, signed: true, byApp: false, by });
+const ofPusher = { signed: true, byApp: false };
 
 interface Ports extends Pick<Core, "store" | "clock"> {
   readonly endpoints: Endpoints;
@@ -67,7 +65,12 @@ export function pushesService({ store, clock, endpoints, deployments, rights, pr
   const pushes = store.using(pushesRepository);
 
   /** Whether a hook may use an integration: checks its repository, its secret and the rights of the app. */
-  const isReached = async (integration: Integration, of: string, { signed, byApp }: PushOrigin, tx?: Tx) => {
+  const isReached = async (
+    integration: Integration,
+    of: string,
+    { signed, byApp }: Pick<PushOrigin, "signed" | "byApp">,
+    tx?: Tx,
+  ) => {
     const { repo } = endpoints.configOf(integration) as Record<string, string>;
     if (!repo || foldCase(repo) !== foldCase(of)) return false;
     if (!signed && endpoints.settingsOf(integration).secrets.secret !== undefined) return false;
@@ -77,13 +80,20 @@ export function pushesService({ store, clock, endpoints, deployments, rights, pr
   /** The order of an integration for a push: repository and branch come from its configuration, not from the push. */
   const orderOf = (integration: Integration, push: Push) => {
     const { repo, branch, environment, project_id, root } = endpoints.configOf(integration) as Record<string, string>;
-    if (integration.status !== "active" || !repo || !branch || !environment) return undefined;
+    if (!repo || !branch || !environment) return undefined;
     if ("branch" in push.to && push.to.branch !== branch) return undefined;
     const ref =
       "tag" in push.to
         ? { branch: null, tag: push.to.tag, commit: null }
         : { branch, tag: null, commit: push.to.commit };
     return { project_id, repo, environment, root, paths: push.paths, ...ref };
+  };
+
+  /** The deployment of a push by an integration, or why there is none; undefined if it does not name the branch. */
+  const deploy = async (tx: Tx, integration: Integration, push: Push, by: Maker): Promise<Pushed | undefined> => {
+    const order = orderOf(integration, push);
+    if (order && integration.status !== "active") return { why: "the integration is inactive" };
+    return order && deployments.push(tx, integration.organization_id, order, by);
   };
 
   const serve = async (
@@ -95,9 +105,7 @@ export function pushesService({ store, clock, endpoints, deployments, rights, pr
     const integration = await endpoints.codeHost(integration_id, tx);
     if (!integration || !(await isReached(integration, hook.repo, origin, tx))) return undefined;
     if (!("to" in hook)) return previews.receive(tx, integration, hook, origin.recordChange);
-    const order = orderOf(integration, hook);
-    const deployment_id =
-      order && (await deployments.push(tx, integration.organization_id, order, origin.by ?? codeHostHook));
+    const deployment_id = (await deploy(tx, integration, hook, codeHostHook))?.id;
     return deployment_id === undefined ? undefined : { integration_id, deployment_id };
   };
 
@@ -156,18 +164,20 @@ export function pushesService({ store, clock, endpoints, deployments, rights, pr
       return byBranch;
     },
 
+    /** Deploys a push by the integrations that name its branch, and returns what each of them did. */
     receiveOwn: (caller: Caller, { repo, branch, commit, paths }: OwnPush, integrations: readonly string[]) =>
       store.transaction(caller, async (tx) => {
         const push: Push = { repo, to: { branch, commit }, paths };
-        const created: Created[] = [];
+        const served: (Pushed & { readonly integration: string })[] = [];
         for (const id of integrations) {
-          const served = await serve(tx, id, push, ofPusher(caller));
-          if (served?.deployment_id) created.push({ integration_id: id, deployment_id: served.deployment_id });
+          const integration = await endpoints.codeHost(id, tx);
+          if (!integration || !(await isReached(integration, repo, ofPusher, tx))) continue;
+          const pushed = await deploy(tx, integration, push, caller);
+          if (pushed) served.push({ integration: integration.name, ...pushed });
         }
-        return created;
+        return served;
       }),
 
-    /** Deploys a push; undefined if the project that the pusher names is archived, or if its folder does not change. */
     deployOwn: (caller: Caller, order: Deployed) =>
       store.transaction(caller, (tx) => deployments.push(tx, caller.organization_id, order, caller)),
 

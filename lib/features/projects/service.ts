@@ -168,12 +168,11 @@ export function projectsService(ports: Ports) {
     clear: async (key: Key): Promise<Outcome> =>
       snoozeUntil(async (tx) => ((await removeBatch(tx, key)) ? undefined : clock.now()), key),
 
-    /** The given project, or else the organization's only one; undefined if there is none, or if it is archived. */
+    /** The given project, or else the organization's only one; undefined if there is none. It may be archived. */
     async forPush(tx: Tx, organization_id: string, id: string | undefined) {
+      if (id !== undefined) return projects(tx).find({ organization_id, id });
       const two = await projects(tx).newestTwo({ organization_id });
-      const project =
-        id === undefined ? (two.length === 1 ? two[0] : undefined) : await projects(tx).find({ organization_id, id });
-      return project?.status === "active" ? project : undefined;
+      return two.length === 1 ? two[0] : undefined;
     },
 
     /** The project for a new deployment. Throws `not_found` and `project_archived`. */

@@ -96,11 +96,9 @@ export function createDeploymentsOfPush({ apps, deployments, projects, pushes, c
     const { id: project_id, name, isNew } = await projectOf(caller, project);
     if (isNew) yield `Made the project ${name}, in the region local`;
     const order = { project_id, repo, branch, tag: null, commit, environment, paths };
-    const id = await pushes.deployOwn(caller, order);
+    const { id, why } = await pushes.deployOwn(caller, order);
     if (id !== undefined) return [{ id, what: `${commit.slice(0, 12)} to ${environment} of ${name}` }];
-    yield (await projects.get(caller, project_id)).status === "archived"
-      ? `The push is stored, but not deployed: the project ${name} is archived; unarchive it first`
-      : `The push is stored, but not deployed: it changes nothing below the root of ${environment} in ${name}`;
+    yield `The push is stored, but not deployed: ${why}`;
     return [];
   }
 
@@ -114,9 +112,11 @@ export function createDeploymentsOfPush({ apps, deployments, projects, pushes, c
     isDefault: boolean,
     integrations: readonly string[] = [],
   ): AsyncGenerator<string, Begun[]> {
-    const deployed = integrations.length > 0 ? await pushes.receiveOwn(caller, pushed, integrations) : [];
+    const served = integrations.length > 0 ? await pushes.receiveOwn(caller, pushed, integrations) : [];
     const what = `${pushed.commit.slice(0, 12)}, by the rules of an integration`;
-    if (deployed.length > 0) return deployed.map(({ deployment_id: id }) => ({ id, what }));
+    for (const { integration, why } of served)
+      if (why) yield `The push is stored, but the integration ${integration} does not deploy it: ${why}`;
+    if (served.length > 0) return served.flatMap(({ id }) => (id === undefined ? [] : { id, what }));
     if (isDefault) return yield* deploy(caller, pushed, nameIn(pushed.repo), defaultEnvironment);
     yield `The branch ${pushed.branch} deploys nothing: it is not the default branch, and no integration names it. Push with -o environment=NAME to deploy it, or make it the default: svc-server call repositories.update ${inWords(pushed.repo)} default_branch=${pushed.branch}`;
     return [];
