@@ -158,7 +158,7 @@ function createStatuses(
   const { origin, repositories, apps } = ports;
   return createCommitStatuses({
     ...ports,
-    isOwn: (of) => repositories?.find(of) !== undefined,
+    isOwn: async (of, commit) => (await repositories?.open(of, commit)) !== undefined,
     async urlOf(row) {
       const url = apps.urlsOf ? (await apps.urlsOf([row]))(row) : apps.urlOf(row);
       return url ?? `${origin()}/${dashboard ? "dashboard" : "v1"}/deployments/${row.id}`;

@@ -34,8 +34,8 @@ interface Ports extends Pick<Core, "store" | "clock" | "log" | "queue"> {
   /** Undefined without the option `codeHost.token`, and where there is no code host. */
   readonly codeHost: { setStatus(status: CommitStatus): Promise<Taken> } | undefined;
   readonly rights: Pick<CodeHostRights, "serve">;
-  /** Whether the service hosts a repository itself, so that the code host does not know the commit. */
-  readonly isOwn: (of: { readonly organization_id: string; readonly repo: string }) => boolean;
+  /** Whether builds take a commit from a repository that the service hosts, and not from the code host. */
+  readonly isOwn: (of: { readonly organization_id: string; readonly repo: string }, commit: string) => Promise<boolean>;
   readonly projectName: (tx: Tx | undefined, organization_id: string, id: string) => Promise<string | undefined>;
   /** The link of a status: to the app of the deployment, else to its page. */
   readonly urlOf: (deployment: Deployment) => Promise<string>;
@@ -103,8 +103,8 @@ export function createCommitStatuses(ports: Ports) {
       const { row, state } = now;
       const { organization_id, project_id, environment, commit } = key;
       const repo = sourceOf(row).repo ?? "";
-      if (isOwn({ organization_id, repo }) || !(await rights.serve(organization_id, repo)))
-        return discard("the token does not serve this repository");
+      if (!(await rights.serve(organization_id, repo)) || (await isOwn({ organization_id, repo }, commit)))
+        return discard("the token does not serve this commit");
       const project = (await projectName(undefined, organization_id, project_id)) ?? project_id;
       const [sent, words] = states[row.status];
       const answer = await codeHost.setStatus({

@@ -109,12 +109,18 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
   };
 
   return {
-    async open(name: RepositoryName): Promise<string | undefined> {
+    /**
+     * The folder of a repository that has a commit, or for null any branch or tag. If it is undefined, the code host's
+     * repository of that name counts. By default a shutdown does not end the look, because the answer would be wrong.
+     */
+    async open(name: RepositoryName, commit: string | null, signal: AbortSignal = new AbortController().signal) {
       const path = find(name);
       if (path === undefined) return undefined;
-      await ready();
+      const { git } = await ready();
       await settleRepository(path, newSettings);
-      return path;
+      const look = commit === null ? ["for-each-ref", "--count=1"] : ["cat-file", "-t", commit];
+      const { ok, stdout } = await git(["--git-dir", path, ...look], { signal, timeout: "30s" });
+      return ok && stdout !== "" ? path : undefined;
     },
 
     /** Why a hosted repository cannot have this name; undefined if it can. */
@@ -122,8 +128,6 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
       repo.split("/").some((part) => refusedEnd.test(part))
         ? "a part of a repository's name must not end with a dot or with .lock"
         : undefined,
-
-    find,
 
     /** Serves a git request. Undefined if the repository does not exist and only a push would create it. */
     async serve(

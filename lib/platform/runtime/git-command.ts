@@ -13,8 +13,12 @@ export interface CodeHost {
   readonly token?: string | undefined;
   /** A folder of repositories on this machine that replaces the URL. */
   readonly repos?: string | undefined;
-  /** Finds the folder of a repository that the service hosts. It takes precedence over the code host. */
-  readonly own?: (of: { readonly organization_id: string; readonly repo: string }) => Promise<string | undefined>;
+  /** The folder of a repository that the service hosts, if it has the commit. It takes precedence over the code host. */
+  readonly own?: (
+    of: { readonly organization_id: string; readonly repo: string },
+    commit: string | null,
+    signal: AbortSignal,
+  ) => Promise<string | undefined>;
   /** Whether an organization may fetch a repository with the operator's credential. */
   readonly mayFetch?: ((organization_id: string, repo: string) => Promise<boolean>) | undefined;
 }

@@ -99,14 +99,8 @@ export function createGit(folder: string, caches: string, host: CodeHost, group?
     );
   };
 
-  /** The folder of a repository that this service hosts. Undefined without the commit, which the code host may have. */
-  const ownOf = async ({ organization_id, source: { repo }, pin }: Order, signal: AbortSignal) => {
-    const path = repo === null ? undefined : await host.own?.({ organization_id, repo });
-    if (path === undefined) return undefined;
-    const look = pin === null ? ["for-each-ref", "--count=1"] : ["cat-file", "-t", pin];
-    const { ok, stdout } = await git(["--git-dir", path, ...look], { signal, timeout: "30s" });
-    return ok && stdout !== "" ? path : undefined;
-  };
+  const ownOf = async ({ organization_id, source: { repo }, pin }: Order, signal: AbortSignal) =>
+    repo === null ? undefined : host.own?.({ organization_id, repo }, pin, signal);
 
   return {
     /** Resolves a source to a commit. A known commit is not looked up again, even if its branch or tag has moved. */
