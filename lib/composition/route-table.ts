@@ -190,7 +190,7 @@ function dashboardTable(parts: Parts): Route[] {
   const { foundation, settings, features, meter, queueLoad, closing, authenticator, instruments, outbound } = parts;
   const { runtimes, requests } = parts.host;
   const { clock, store } = foundation;
-  const { mode, publicUrl, behindProxy } = settings;
+  const { mode, publicUrl, behindProxy, basePath } = settings;
   const { sessions, watchSession, organizations, users, feed } = features;
   const people = createPeople(features);
   const isDev = mode === "dev";
@@ -198,6 +198,7 @@ function dashboardTable(parts: Parts): Route[] {
     mode,
     publicUrl,
     behindProxy,
+    basePath,
     authenticator,
     identify: isDev ? people.identify : sessions.identify,
     watch: isDev ? () => () => {} : watchSession,

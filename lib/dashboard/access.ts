@@ -17,6 +17,7 @@ interface Ports {
   readonly mode: "dev" | "start";
   readonly publicUrl: string | undefined;
   readonly behindProxy: boolean;
+  readonly basePath: string;
   readonly authenticator: Pick<Authenticator, "bySignIn">;
   /** Finds the caller by the session token in `start`, by the name of a person in `dev`. */
   readonly identify: Identify;
@@ -39,7 +40,7 @@ const cookiesOf = ({ header }: RequestContext): ReadonlyMap<string, string> =>
 
 /** Decides who may use the dashboard: in `dev` this machine, as any person; in `start` everyone with a session. */
 export function createDashboardAccess(ports: Ports) {
-  const { mode, publicUrl, behindProxy, authenticator, identify } = ports;
+  const { mode, publicUrl, behindProxy, basePath, authenticator, identify } = ports;
   const hostOf = ({ header }: RequestContext) => header("host") ?? "";
 
   const isHttps = (request: RequestContext) => {
@@ -47,9 +48,12 @@ export function createDashboardAccess(ports: Ports) {
     return behindProxy && request.header("x-forwarded-proto") === "https";
   };
 
-  /** The session cookie, for this host and port only. Undefined if the connection is too insecure for a cookie. */
+  /**
+   * The session cookie, for this host and port only. Undefined if the connection is too insecure for a cookie. Browsers
+   * drop `__Host-` cookies with the path of an application.
+   */
   const cookieName = (request: RequestContext): string | undefined => {
-    if (isHttps(request)) return "__Host-svc";
+    if (isHttps(request)) return basePath === "" ? "__Host-svc" : "__Secure-svc";
     const { hostname = "", port = "" } = parseUrl(`http://${hostOf(request)}`) ?? {};
     return isLoopbackName(hostname) ? `svc_${port || "80"}` : undefined;
   };

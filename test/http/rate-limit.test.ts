@@ -55,7 +55,7 @@ test("a flood of addresses takes 50,000 buckets and one for all others; keys kee
   const later = { address: () => "later still", header: () => undefined, method: "POST" } as unknown as RequestContext;
   assert.equal((await authenticator.byKey(later)).refusal?.code, "rate_limited");
   const visit = createDashboardAccess({
-    ...{ mode: "start", publicUrl: undefined, behindProxy: true, authenticator, watch: () => () => {} },
+    ...{ mode: "start", publicUrl: undefined, behindProxy: true, basePath: "", authenticator, watch: () => () => {} },
     ...{ identify: () => undefined, first: async () => "" },
   });
   for (let i = 0; i < 20; i++)

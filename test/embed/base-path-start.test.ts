@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { hosted } from "../helpers/signing-in.ts";
+import { keyOf, world } from "../helpers/test-service.ts";
+
+const publicUrl = "https://app.example";
+const mounted = { ...hosted, publicUrl, basePath: "/svc" } as const;
+/** A browser keeps a cookie of this name only with `Path=/` and `Secure`, and one of the other only with `Secure`. */
+const kept = /^(__Host-\S+=\S+; Path=\/;|__Secure-\S+=\S+; Path=\/svc\/;).*; Secure$/;
+
+test("below a base path, browsers keep the cookie of a sign-in, and the dashboard finds it", async (t) => {
+  const { service } = await world(t, mounted);
+  const ask = (path: string, headers: Record<string, string> = {}, init: RequestInit = {}) =>
+    service.fetch(new Request(publicUrl + path, { ...init, headers: { host: "app.example", ...headers } }));
+  const body = JSON.stringify({ key: keyOf("owner") });
+  const json = { "content-type": "application/json" };
+  const signedIn = await ask("/svc/dashboard/session", json, { method: "POST", body });
+  const line = signedIn.headers.get("set-cookie") ?? "";
+  assert.equal(signedIn.status, 201);
+  assert.match(line, kept);
+  const [cookie = ""] = line.split(";", 1);
+  assert.equal((await ask("/svc/dashboard/session", { cookie })).status, 200);
+  assert.equal((await ask("/svc/v1/me", { cookie })).status, 401, "it is good for the dashboard alone");
+  const ended = await ask("/svc/dashboard/session", { cookie }, { method: "DELETE" });
+  assert.match(ended.headers.get("set-cookie") ?? "", /^__Secure-svc=; Path=\/svc\/; Max-Age=0;/);
+  assert.equal((await ask("/svc/dashboard/session", { cookie })).status, 401);
+});
