@@ -58,6 +58,13 @@ export function createDashboardAccess(ports: Ports) {
     return isLoopbackName(hostname) ? `svc_${port || "80"}` : undefined;
   };
 
+  /**
+   * The path of a cookie for this path of the dashboard. `__Host-` needs the root. So does a port beside a base path: it
+   * answers with and without that path.
+   */
+  const cookiePath = (request: RequestContext, path: string): string =>
+    isHttps(request) || basePath !== "" ? "/" : path;
+
   /** Accepts requests from this origin and those without a page. Checks `Origin`, because cookies ignore ports. */
   const refuseForeign = (request: RequestContext): void => {
     if (isForeign(request, `${isHttps(request) ? "https" : "http"}://${hostOf(request)}`))
@@ -101,6 +108,7 @@ export function createDashboardAccess(ports: Ports) {
     visit,
     cookies: cookiesOf,
     cookieName,
+    cookiePath,
     isHttps,
     tokenOf,
     /** Authenticates the operations of the dashboard. They count toward no key's rate limit. */

@@ -108,8 +108,8 @@ const cookieOf = (access: DashboardAccess, request: RequestContext) =>
   `${access.cookieName(request) ?? "svc"}${access.isHttps(request) ? "-oidc" : "_oidc"}`;
 
 const parts = (access: DashboardAccess, request: RequestContext, seconds: number) => {
-  const isHttps = access.isHttps(request);
-  return `Path=${isHttps ? "/" : path}; Max-Age=${seconds}; HttpOnly; SameSite=Lax${isHttps ? "; Secure" : ""}`;
+  const place = `Path=${access.cookiePath(request, path)}; Max-Age=${seconds}`;
+  return `${place}; HttpOnly; SameSite=Lax${access.isHttps(request) ? "; Secure" : ""}`;
 };
 
 const redirect = (location: string, cookie: string, { id }: RequestContext): Answer => ({

@@ -7,6 +7,6 @@ import type { DashboardAccess } from "./access.ts";
 export function sessionCookie(access: DashboardAccess, request: RequestContext, token = ""): string {
   const isHttps = access.isHttps(request);
   const seconds = token === "" ? 0 : milliseconds(sessionLength) / 1000;
-  const place = `Path=${isHttps ? "/" : "/dashboard"}; Max-Age=${seconds}`;
+  const place = `Path=${access.cookiePath(request, "/dashboard")}; Max-Age=${seconds}`;
   return `${access.cookieName(request) ?? "svc"}=${token}; ${place}; HttpOnly; SameSite=Strict${isHttps ? "; Secure" : ""}`;
 }

@@ -1,17 +1,23 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { listeningWorld } from "../helpers/raw-sockets.ts";
 import { hosted } from "../helpers/signing-in.ts";
-import { keyOf, world } from "../helpers/test-service.ts";
+import { keyOf, type World, world } from "../helpers/test-service.ts";
 
 const publicUrl = "https://app.example";
 const mounted = { ...hosted, publicUrl, basePath: "/svc" } as const;
 /** A browser keeps a cookie of this name only with `Path=/` and `Secure`, and one of the other only with `Secure`. */
 const kept = /^(__Host-\S+=\S+; Path=\/;|__Secure-\S+=\S+; Path=\/svc\/;).*; Secure$/;
 
+/** Sends requests as the application hands them on. */
+const asker =
+  (service: World["service"]) =>
+  (path: string, headers: Record<string, string> = {}, init: RequestInit = {}): Promise<Response> =>
+    service.fetch(new Request(publicUrl + path, { ...init, headers: { host: "app.example", ...headers } }));
+
 test("below a base path, browsers keep the cookie of a sign-in, and the dashboard finds it", async (t) => {
   const { service } = await world(t, mounted);
-  const ask = (path: string, headers: Record<string, string> = {}, init: RequestInit = {}) =>
-    service.fetch(new Request(publicUrl + path, { ...init, headers: { host: "app.example", ...headers } }));
+  const ask = asker(service);
   const body = JSON.stringify({ key: keyOf("owner") });
   const json = { "content-type": "application/json" };
   const signedIn = await ask("/svc/dashboard/session", json, { method: "POST", body });
@@ -24,4 +30,13 @@ test("below a base path, browsers keep the cookie of a sign-in, and the dashboar
   const ended = await ask("/svc/dashboard/session", { cookie }, { method: "DELETE" });
   assert.match(ended.headers.get("set-cookie") ?? "", /^__Secure-svc=; Path=\/svc\/; Max-Age=0;/);
   assert.equal((await ask("/svc/dashboard/session", { cookie })).status, 401);
+});
+
+test("a port answers at two paths, and the cookie of a sign-in is good for both", async (t) => {
+  const { send } = await listeningWorld(t, { ...hosted, basePath: "/svc" });
+  const body = JSON.stringify({ key: keyOf("owner") });
+  const headers = { "content-type": "application/json" };
+  const signedIn = await send("POST", "/svc/dashboard/session", { headers, body });
+  const [, path = ""] = /; Path=([^;]+)/.exec(String(signedIn.headers["set-cookie"])) ?? [];
+  for (const at of ["/svc/dashboard/session", "/dashboard/session"]) assert.ok(at.startsWith(path), `${path}: ${at}`);
 });
