@@ -16,8 +16,8 @@ export function signInChecks(settings: Settings | undefined): [string, () => Pro
   const { oidc } = settings?.dashboard || {};
   if (!settings || !oidc) return [];
   const { issuer } = oidc;
-  const { publicUrl } = settings;
-  const redirect_uri = `${publicUrl ?? "http://localhost"}/dashboard/oidc/callback`;
+  const { publicUrl, basePath } = settings;
+  const redirect_uri = `${publicUrl ?? "http://localhost"}${basePath}/dashboard/oidc/callback`;
   const ask = async (url: string) => {
     const outbound = createOutbound({ mode: "start" });
     const trustedOrigins = [new URL(issuer).origin];

@@ -36,7 +36,7 @@ export function createMount({ basePath, mode, publicUrl }: Pick<Settings, "baseP
     const cookie = headers.get("set-cookie");
     if (cookie !== null) headers.set("set-cookie", cookie.replace("Path=/", `Path=${basePath}/`));
     const names = /^text\/(html|css)/.test(headers.get("content-type") ?? "")
-      ? /(["'(])(?=\/dashboard\/)/g
+      ? /(["'(])(?=\/dashboard[/"])/g
       : path === "/v1/openapi.json" && /("servers":\[\{"url":")(?=\/v1)/g;
     const body = names ? (await response.text()).replace(names, `$1${basePath}`) : response.body;
     if (names) headers.delete("content-length");

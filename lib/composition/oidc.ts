@@ -8,6 +8,7 @@ import { wholeAddress } from "../http/client-address.ts";
 import type { RequestContext } from "../http/request-context.ts";
 import type { Route } from "../http/route.ts";
 import type { Features } from "./features.ts";
+import type { Mount } from "./mount.ts";
 import type { Foundation } from "./open-store.ts";
 
 type WithOidc = Pick<Settings, "dashboard">;
@@ -32,22 +33,30 @@ export async function oidcWarnings({ dashboard }: WithOidc, { organizations }: F
   return [`nobody can sign in with OpenID Connect: ${which}`];
 }
 
+interface Surroundings {
+  readonly features: Features;
+  readonly outbound: Outbound;
+  readonly access: DashboardAccess;
+  readonly mount: Mount;
+}
+
 /** The ways to sign in to the dashboard, with the OpenID Connect routes if the option names an issuer. */
 export function signInMethodsOf(
   { log, clock, encryption, random }: Foundation,
-  { mode, dashboard, publicUrl, behindProxy }: Pick<Settings, "mode" | "dashboard" | "publicUrl" | "behindProxy">,
-  { features, outbound, access }: { features: Features; outbound: Outbound; access: DashboardAccess },
+  { mode, dashboard, publicUrl, basePath, behindProxy }: Settings,
+  { features, outbound, access, mount }: Surroundings,
 ) {
   const { keySignIn: key = true, oidc = undefined } = dashboard || {};
   if (!oidc) return { signInMethods: { key, oidc: null }, routes: [] as Route[] };
   const { name = new URL(oidc.issuer).host, ...client } = oidc;
   // The issuer sends browsers back to the public URL, so the sign-in starts there too. Otherwise its cookie belongs
   // to another host.
-  const signInMethods = { key, oidc: { name, url: `${publicUrl ?? ""}/dashboard/oidc` } };
+  const signInMethods = { key, oidc: { name, url: `${publicUrl ?? ""}${basePath}/dashboard/oidc` } };
   const { sessions } = features;
   const issuer = createIssuer({ ...client, name }, outbound);
   const begin = createOidcPeople({ ...features, oidc });
-  const ports = { mode, access, publicUrl, issuer, encryption, random, clock, log, sessions, begin };
+  const place = { mode, access, publicUrl, basePath, inner: mount.inner };
+  const ports = { ...place, issuer, encryption, random, clock, log, sessions, begin };
   const clientOf = ({ incoming, auditId }: RequestContext) => ({
     address: incoming && wholeAddress(incoming, behindProxy),
     request_id: auditId(),

@@ -188,7 +188,7 @@ const uncached = (route: Route): Route => ({
  */
 function dashboardTable(parts: Parts): Route[] {
   const { foundation, settings, features, meter, queueLoad, closing, authenticator, instruments, outbound } = parts;
-  const { runtimes, requests } = parts.host;
+  const { runtimes, requests, mount } = parts.host;
   const { clock, store } = foundation;
   const { mode, publicUrl, behindProxy, basePath } = settings;
   const { sessions, watchSession, organizations, users, feed } = features;
@@ -211,7 +211,7 @@ function dashboardTable(parts: Parts): Route[] {
     audit: createAudit({ store, behindProxy, record: features.audit.record, via: "dashboard" }),
     writer: createWriter({ envelope: "flat", now: clock.iso, base: dashboardApi }),
   });
-  const { signInMethods, routes } = signInMethodsOf(foundation, settings, { features, outbound, access });
+  const { signInMethods, routes } = signInMethodsOf(foundation, settings, { features, outbound, access, mount });
   const history = createHistory({ samples: parts.host.samples, meter, jobs: queueLoad, now: clock.now, closing });
   return [
     ...assetRoutes(features, `${dashboardPath}/media/`).map(uncached),

@@ -22,6 +22,9 @@ interface Ports {
   readonly mode: "dev" | "start";
   readonly access: DashboardAccess;
   readonly publicUrl: string | undefined;
+  readonly basePath: string;
+  /** A path without the base path. */
+  readonly inner: (path: string) => string;
   readonly issuer: Issuer;
   readonly encryption: Encryption;
   readonly random: Random;
@@ -56,9 +59,9 @@ const again = [home, "Sign in again"] as const;
 const notUnderWay = (reason: string, why: string) => new SignInRefused(400, reason, why);
 
 /** The path of a page of this dashboard; for anything else, that of its first page. */
-export function ownPage(text: string | null): string {
+export function ownPage(text: string): string {
   const here = "http://dashboard.invalid";
-  const url = parseUrl(text ?? "", here);
+  const url = parseUrl(text, here);
   const isOwn = url?.origin === here && (url.pathname === home || url.pathname.startsWith(`${home}/`));
   if (!url || !isOwn || url.pathname.startsWith(path) || url.href.length > 1000) return home;
   return url.pathname + url.search + url.hash;
@@ -123,7 +126,7 @@ const redirect = (location: string, cookie: string, { id }: RequestContext): Ans
 const seal = "dashboard.oidc";
 
 const begin =
-  ({ access, publicUrl, issuer, encryption, random, clock }: Ports) =>
+  ({ access, publicUrl, basePath, inner, issuer, encryption, random, clock }: Ports) =>
   async (request: RequestContext): Promise<Answer> => {
     if (access.cookieName(request) === undefined)
       throw new SignInRefused(403, "plain connection", "Sign in over https, or on this machine.");
@@ -132,10 +135,11 @@ const begin =
       state: random.alphanumeric(43),
       nonce: random.alphanumeric(43),
       code_verifier: random.alphanumeric(64),
-      redirect_uri: `${origin}${path}/callback`,
+      redirect_uri: `${origin}${basePath}${path}/callback`,
     };
     const location = (await issuer.signInUrl(checks)).href;
-    const kept: UnderWay = { ...checks, to: ownPage(request.query().get("to")), until: clock.now() + lasts_ms };
+    const to = ownPage(inner(request.query().get("to") ?? ""));
+    const kept: UnderWay = { ...checks, to, until: clock.now() + lasts_ms };
     const sealed = encryption.encrypt(seal, JSON.stringify(kept));
     const cookie = `${cookieOf(access, request)}=${sealed}; ${parts(access, request, lasts_ms / 1000)}`;
     return redirect(location, cookie, request);

@@ -31,6 +31,11 @@ test("doctor asks the issuer for its description, the redirect address and its t
     /^redirect address: ok: the issuer sends browsers to https:\/\/svc\.example\.com\/dashboard\/oidc\/callback$/m,
   );
   assert.match(right.says, /^clock of the issuer: ok: within \d+ s/m);
+  const below = await look({ publicUrl, basePath: "/svc" });
+  assert.match(
+    below.says,
+    /^redirect address: wrong: .* register https:\/\/svc\.example\.com\/svc\/dashboard\/oidc\//m,
+  );
   assert.match((await look({})).says, /^redirect address: wrong: it follows the Host of each request; set publicUrl/m);
   const other = await look({ publicUrl: "https://other.example.com" });
   assert.match(other.says, /^redirect address: wrong: the issuer answers 400 to a sign-in; register https:\/\/other/m);

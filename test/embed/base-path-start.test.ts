@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { client, realIssuer, visitor } from "../helpers/issuer.ts";
 import { listeningWorld } from "../helpers/raw-sockets.ts";
 import { hosted } from "../helpers/signing-in.ts";
 import { keyOf, type World, world } from "../helpers/test-service.ts";
@@ -39,4 +40,34 @@ test("a port answers at two paths, and the cookie of a sign-in is good for both"
   const signedIn = await send("POST", "/svc/dashboard/session", { headers, body });
   const [, path = ""] = /; Path=([^;]+)/.exec(String(signedIn.headers["set-cookie"])) ?? [];
   for (const at of ["/svc/dashboard/session", "/dashboard/session"]) assert.ok(at.startsWith(path), `${path}: ${at}`);
+});
+
+test("below a base path, a sign-in at an issuer comes back below it, to the page where it began", async (t) => {
+  const at = await realIssuer(t);
+  at.serve(`${publicUrl}/svc`);
+  at.accounts.set("one", { email: "owner@acme.test" });
+  const oidc = { issuer: at.issuer, ...client, organization: "acme" };
+  const ask = asker((await world(t, { ...mounted, dashboard: { oidc } })).service);
+  const ways = (await (await ask("/svc/dashboard/session/ways")).json()) as { oidc: { url: string } };
+  assert.equal(ways.oidc.url, `${publicUrl}/svc/dashboard/oidc`);
+  for (const [to, leads] of [
+    ["/svc/dashboard/projects?status=active", "/svc/dashboard/projects?status=active"],
+    ["/dashboard/projects", "/svc/dashboard/projects"],
+    ["/svc//evil.test/dashboard", "/svc/dashboard"],
+    ["/svc/svc/dashboard", "/svc/dashboard"],
+    ["/svc/v1/projects", "/svc/dashboard"],
+  ] as const) {
+    const began = await ask(`/svc/dashboard/oidc?${new URLSearchParams({ to })}`);
+    const line = began.headers.get("set-cookie") ?? "";
+    assert.match(line, kept);
+    const callback = await visitor().signInAt(began.headers.get("location") ?? "", publicUrl, "one");
+    assert.equal(callback.pathname, "/svc/dashboard/oidc/callback");
+    const back = await ask(callback.pathname + callback.search, { cookie: line.split(";", 1)[0] ?? "" });
+    assert.deepEqual([back.status, back.headers.get("location")], [303, leads]);
+    const cookie = back.headers.get("set-cookie")?.split(";", 1)[0] ?? "";
+    assert.equal((await ask("/svc/dashboard/session", { cookie })).status, 200);
+  }
+  const refused = await ask("/svc/dashboard/oidc/callback?state=x");
+  assert.equal(refused.status, 400);
+  assert.match(await refused.text(), /<a href="\/svc\/dashboard">Sign in again</);
 });
