@@ -142,7 +142,7 @@ export function routeTable(parts: Parts): Route[] {
           changed: () => instruments.notices.tell("instruments"),
         })
       : []),
-    ...healthRoutes({ authenticator, readable, obstacle, metrics, behindProxy, metricsKey }),
+    ...healthRoutes({ mode, authenticator, readable, obstacle, metrics, behindProxy, metricsKey }),
     ...hookRoutes({ ...features, ...parts, writer: hookWriter, secret: codeHost.secret, mode, behindProxy }),
     ...assetRoutes(features),
     ...gitTable(parts),
@@ -152,7 +152,7 @@ export function routeTable(parts: Parts): Route[] {
 
 /** The routes of repositories that are pushed to the service, and of the proxy that asks for certificates. */
 function gitTable({ foundation, settings, host, features, authenticator, closing }: Parts): Route[] {
-  const { publicUrl, behindProxy } = settings;
+  const { mode, publicUrl, behindProxy } = settings;
   const { repositories, platform } = host.runtimes;
   const entryPorts = { behindProxy, record: features.audit.record, via: "push" } as const;
   const audited = createAudit({ store: foundation.store, ...entryPorts });
@@ -164,7 +164,7 @@ function gitTable({ foundation, settings, host, features, authenticator, closing
     });
   return [
     gitRoute({ authenticator, serve, elsewhere: features.elsewhere }),
-    tlsRoute({ hasHost: features.apps.hasHost, publicUrl }),
+    tlsRoute({ mode, hasHost: features.apps.hasHost, publicUrl }),
   ];
 }
 

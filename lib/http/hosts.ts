@@ -70,8 +70,12 @@ export function isForeign({ header }: RequestContext, own: string): boolean {
   return origin === undefined ? site !== "same-origin" && site !== "none" : origin !== own;
 }
 
-/** Whether a request comes from this machine, and not through a proxy. */
-export const isLocal = (request: RequestContext): boolean => obstacle(request, noNetworks) === undefined;
+/**
+ * Whether a request comes from this machine, and not through a proxy. In `start`, calls in process do not count: an
+ * application passes on requests from anywhere, with any `Host`.
+ */
+export const isLocal = (request: RequestContext, mode: "dev" | "start"): boolean =>
+  (mode === "dev" || request.incoming !== undefined) && obstacle(request, noNetworks) === undefined;
 
 /** Throws 404 unless a request comes from this machine or a trusted network. `what` is the subject of the message. */
 export function requireNear(request: RequestContext, trusted: Networks, what: string): void {

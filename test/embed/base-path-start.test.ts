@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { bearer } from "../helpers/headers.ts";
 import { client, realIssuer, visitor } from "../helpers/issuer.ts";
 import { listeningWorld } from "../helpers/raw-sockets.ts";
 import { hosted } from "../helpers/signing-in.ts";
@@ -70,4 +71,22 @@ test("below a base path, a sign-in at an issuer comes back below it, to the page
   const refused = await ask("/svc/dashboard/oidc/callback?state=x");
   assert.equal(refused.status, 400);
   assert.match(await refused.text(), /<a href="\/svc\/dashboard">Sign in again</);
+});
+
+test("strangers who come through an application read neither metrics nor /tls-allowed, whatever they send", async (t) => {
+  const key = "collector-key-of-the-operator";
+  const { service } = await world(t, { ...mounted, metrics: { key } });
+  const ask = asker(service);
+  const tls = "/tls-allowed?domain=app.example";
+  for (const below of ["/svc", ""])
+    for (const headers of [{}, { "x-forwarded-for": "127.0.0.1" }, { host: "localhost" }, { host: "127.0.0.1" }]) {
+      const words = JSON.stringify([below, headers]);
+      assert.equal((await ask(`${below}/metrics`, headers)).status, 401, words);
+      assert.equal((await ask(below + tls, headers)).status, 404, words);
+    }
+  assert.equal((await service.fetch("/metrics")).status, 401, "an application may pass the path alone");
+  for (const token of [key, keyOf("owner")])
+    assert.equal((await ask("/svc/metrics", bearer(token))).status, 200, token);
+  const { url } = await service.listen();
+  for (const path of ["/metrics", tls]) assert.equal((await fetch(url + path)).status, 200, `at the port: ${path}`);
 });

@@ -8,6 +8,7 @@ import { isSameSecret } from "../../kernel/secrets/constant-time.ts";
 import { contentType } from "./prometheus-text.ts";
 
 interface Ports {
+  readonly mode: "dev" | "start";
   readonly authenticator: Pick<Authenticator, "byKey">;
   /** Rejects if the store cannot be read. */
   readonly readable: () => Promise<unknown>;
@@ -32,7 +33,8 @@ const ok = (request_id: string, state: object = { status: "ok" }): Answer => ({
  * work, and `/metrics` returns its metrics. The first two need no key and reveal nothing else. A store that cannot be
  * written counts as ready: the server can still serve reads, and removing it would make the outage worse.
  */
-export function healthRoutes({ authenticator, readable, obstacle, metrics, behindProxy, metricsKey }: Ports): Route[] {
+export function healthRoutes(ports: Ports): Route[] {
+  const { readable, obstacle, metrics } = ports;
   const routine = { method: "GET", name: unnamed, isRoutine: true } as const;
   return withOtherMethods([
     { ...routine, path: "/healthz", access: () => unauthenticated, outlivesShutdown: true, answer: ({ id }) => ok(id) },
@@ -53,7 +55,7 @@ export function healthRoutes({ authenticator, readable, obstacle, metrics, behin
     {
       ...routine,
       path: "/metrics",
-      access: metricsAccess(authenticator, behindProxy, metricsKey),
+      access: metricsAccess(ports),
       async answer({ id: request_id }, { caller, key_id }) {
         const body = await metrics(key_id === null ? undefined : caller.organization_id);
         return { status: 200, headers: { ...plain, "content-type": contentType }, body, request_id };
@@ -67,10 +69,10 @@ export function healthRoutes({ authenticator, readable, obstacle, metrics, behin
  * admins see those of their organization. If a key is sent, it decides, even on this machine.
  */
 const metricsAccess =
-  ({ byKey }: Pick<Authenticator, "byKey">, behindProxy: boolean, metricsKey: string | undefined): Access =>
+  ({ mode, authenticator: { byKey }, behindProxy, metricsKey }: Ports): Access =>
   async (request: RequestContext): Promise<Authentication> => {
     const given = request.header("authorization");
-    if (given === undefined && !behindProxy && isLocal(request)) return unauthenticated;
+    if (given === undefined && !behindProxy && isLocal(request, mode)) return unauthenticated;
     const [, token] = /^Bearer +(\S+) *$/i.exec(given ?? "") ?? [];
     if (metricsKey !== undefined && token !== undefined && isSameSecret(token, metricsKey)) return unauthenticated;
     const authentication = await byKey(request);

@@ -4,6 +4,7 @@ import { notHere, type Route, unnamed } from "../../http/route.ts";
 import { Problem } from "../../kernel/errors.ts";
 
 interface Ports {
+  readonly mode: "dev" | "start";
   readonly hasHost: (host: string) => Promise<boolean>;
   readonly publicUrl: string | undefined;
 }
@@ -16,7 +17,7 @@ const maxLength = 253;
  * The route that a proxy on this machine asks before it obtains a certificate for a host. Other clients cannot see it,
  * because its answers reveal which hosts exist.
  */
-export function tlsRoute({ hasHost, publicUrl }: Ports): Route {
+export function tlsRoute({ mode, hasHost, publicUrl }: Ports): Route {
   const ownHost = publicUrl && new URL(publicUrl).hostname;
   return {
     method: "GET",
@@ -25,7 +26,7 @@ export function tlsRoute({ hasHost, publicUrl }: Ports): Route {
     isRoutine: true,
     access(request) {
       const names = Object.keys(request.incoming?.headers ?? {});
-      if (!isLocal(request) || names.some((name) => forwarding.test(name))) throw notHere();
+      if (!isLocal(request, mode) || names.some((name) => forwarding.test(name))) throw notHere();
       return unauthenticated;
     },
     async answer({ query, id: request_id }) {
