@@ -82,7 +82,7 @@ export const groups = {
     record: ["Record a real service as a seed and scenarios", "record --upstream https://svc.example.com/v1"],
   }),
   Operate: group({
-    doctor: ["Check whether svc-server can run here, and how to fix it", "doctor --deep"],
+    doctor: ["Check this machine and the options, and say what to fix", "doctor --deep"],
     keys: [
       "Create and revoke API keys, or rotate the encryption key",
       "keys create --role developer --scopes deployments:write",

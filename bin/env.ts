@@ -99,7 +99,7 @@ const list = onVariables("list", "The values of secrets are not shown.", {}, asy
 
 const setCommand = onVariables(
   "set",
-  "All others stay as they are. TOKEN@=VALUE stores a secret, whose value no answer shows. A variable that is a secret stays one. Other users of this machine can read words: import a file instead.",
+  "All others stay as they are. TOKEN@=VALUE stores a secret, whose value no answer shows. A variable that is a secret stays one. Other users can see your command line; for secrets use svc-server env import.",
   {},
   async (args, opened, client) => {
     const form = "NAME=VALUE, or NAME@=VALUE for a secret";

@@ -177,7 +177,7 @@ async function newest({ client }: Emulator, name: EventName, before: string) {
 
 export const trigger = command(
   "trigger",
-  "It makes the event happen in the project svc-trigger, which the first use creates, and prints it.",
+  "It makes the event happen, and prints it. Deployments run in the project svc-trigger, which the first use creates.",
   { event: word(`The event: ${names.join(", ")}.`), ...connectionArgs },
   async (args) => {
     const name = String(args["event"]);

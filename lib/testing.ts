@@ -71,7 +71,7 @@ async function forTest<S extends Pick<Service, "busy" | "unsettled" | "sinkError
 /**
  * Creates a service that closes when its test ends. By default it has a manual clock that starts at the beginning of
  * 2026 and seeded random numbers, so every run gives the same bytes. With `{ strict: true }` nothing leaves the
- * process, and the test fails if a scenario was never used.
+ * process, and the test fails if a scenario, fault or scripted answer was never used.
  */
 export async function createTestService(t?: Test, options?: Options & WithKey): Promise<Service>;
 export async function createTestService(t?: Test, options?: Options): Promise<Service<string | null>>;

@@ -16,7 +16,7 @@ export interface Options {
    */
   mode?: "dev" | "start" | undefined;
   /**
-   * For tests (`dev`): nothing leaves the process but what `webhooks.forward` sends to this machine, no rate limit (even of a key) unless `rateLimit` is set, and `close` rejects for a scenario that was never used or an error that a sink threw.
+   * For tests (`dev`): nothing leaves the process but what `webhooks.forward` sends to this machine, no rate limit (even of a key) unless `rateLimit` is set, `generations.media` is `fast` unless it is set, and `close` rejects for a scenario, fault or scripted answer that was never used, or for an error that a sink threw.
    * @default false
    * @example false
    */
@@ -34,7 +34,7 @@ export interface Options {
    */
   create?: boolean | undefined;
   /**
-   * Whether a start may update the schema of its database. With `false`, the start fails if `svc-server migrate` must run first.
+   * Whether a start may update the schema of its database (`start`). With `false`, the start fails if `svc-server migrate` must run first.
    * @default true
    * @example true
    */
@@ -341,7 +341,7 @@ export interface Options {
      */
     port?: number | undefined;
     /**
-     * The address on which the apps' port listens. The commands use `--host` by default. At most 253 characters.
+     * The address on which the apps' port listens. With the commands, the default is the value of `--host`. At most 253 characters.
      * @default "127.0.0.1"
      * @example "127.0.0.1"
      */
@@ -745,7 +745,7 @@ export interface Options {
       timeout?: string | undefined;
     }> | undefined;
     /**
-     * The driver that runs all other models. Without it, an offline painter simulates them.
+     * Your driver for models that no backend lists. Without it, an offline painter simulates them.
      * @example simulatedGenerations()
      */
     driver?: GenerationDriver | undefined;
@@ -927,7 +927,7 @@ export interface Options {
    */
   tracing?: boolean | undefined;
   /**
-   * `silent`, `error`, `warn`, `info` or `debug`. The log goes to stderr.
+   * `silent`, `error`, `warn`, `info` or `debug`. The log goes to stderr. The default of `svc-server dev` is `warn`, that of `svc-server start` is `info`.
    * @default "error"
    * @example "error"
    */

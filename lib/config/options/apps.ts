@@ -27,7 +27,7 @@ export const apps = group({
   }),
   host: option(textLike(253, /^[A-Za-z0-9.:[\]_-]+$/, "must be a host name or address"), {
     default: "127.0.0.1",
-    help: "The address on which the apps' port listens. The commands use `--host` by default.",
+    help: "The address on which the apps' port listens. With the commands, the default is the value of `--host`.",
   }),
   domain: option(textLike(189, new RegExp(`^${label}(?:\\.${label})*$`), domainRule), {
     default: "localhost",

@@ -128,7 +128,7 @@ export const generations = group({
     help: "Servers and programs that run models, by name. See the chapter on generations.",
   }),
   driver: option(withFunctions<GenerationDriver>("delay, submit, poll and cancel"), {
-    help: "The driver that runs all other models. Without it, an offline painter simulates them.",
+    help: "Your driver for models that no backend lists. Without it, an offline painter simulates them.",
     example: "simulatedGenerations()",
   }),
 });

@@ -46,7 +46,7 @@ export const optionsSchema = v.strictObject({
   }),
   strict: option(v.boolean(), {
     default: false,
-    help: "For tests (`dev`): nothing leaves the process but what `webhooks.forward` sends to this machine, no rate limit (even of a key) unless `rateLimit` is set, and `close` rejects for a scenario that was never used or an error that a sink threw.",
+    help: "For tests (`dev`): nothing leaves the process but what `webhooks.forward` sends to this machine, no rate limit (even of a key) unless `rateLimit` is set, `generations.media` is `fast` unless it is set, and `close` rejects for a scenario, fault or scripted answer that was never used, or for an error that a sink threw.",
   }),
   database: option(path, {
     default: ":memory:",
@@ -185,7 +185,7 @@ export const optionsSchema = v.strictObject({
   }),
   logLevel: option(oneOf(levels), {
     default: "error",
-    help: "`silent`, `error`, `warn`, `info` or `debug`. The log goes to stderr.",
+    help: "`silent`, `error`, `warn`, `info` or `debug`. The log goes to stderr. The default of `svc-server dev` is `warn`, that of `svc-server start` is `info`.",
     flag: "log-level",
     value: "LEVEL",
   }),

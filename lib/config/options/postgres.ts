@@ -23,7 +23,7 @@ export const keyFile = option(path, {
 
 export const migrate = option(v.boolean(), {
   default: true,
-  help: "Whether a start may update the schema of its database. With `false`, the start fails if `svc-server migrate` must run first.",
+  help: "Whether a start may update the schema of its database (`start`). With `false`, the start fails if `svc-server migrate` must run first.",
   flag: "migrate",
   value: "true|false",
   mode: "start",

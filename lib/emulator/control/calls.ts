@@ -225,7 +225,7 @@ const journalCalls = [
 /** Faults of the API: errors, delays and broken connections. */
 const faultCalls = listCalls("faults", ({ faults }) => faults, {
   summary: "Add a fault: an error, a delay or a broken connection",
-  description: "It takes the place of the answer of calls that match.",
+  description: "Matching calls get it instead of their usual answer.",
   example: { match: { method: "POST", path: "/v1/projects" }, respond: { status: 503 }, times: 2 },
   body: newFault,
 });
