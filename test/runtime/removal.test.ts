@@ -1,20 +1,32 @@
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
+import type { Options } from "../../lib/index.ts";
 import { endOf } from "../helpers/deployments.ts";
+import { isPostgres } from "../helpers/engine.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 import { app, processesWith, runtimeWorld } from "../helpers/running-apps.ts";
 import { followAt } from "../helpers/server-sent-events.ts";
 import { expect } from "../helpers/test-service.ts";
 import { until } from "../helpers/until.ts";
+import { emptyDatabase } from "../postgres/databases.ts";
 
 const host = "production-web.localhost";
 const git = { type: "git", repo: "acme/web" } as const;
 
+/** Options with a database of its own, whose apps are in `svc.db-apps` of the folder. */
+async function lasting(t: TestContext, folder: string): Promise<Options> {
+  const database = join(folder, "svc.db");
+  if (!isPostgres) return { database };
+  const { url } = await emptyDatabase(t);
+  const encryptionKey = Buffer.alloc(32, 7).toString("hex");
+  return { database: url, encryptionKey, apps: { port: 0, folder: `${database}-apps` } };
+}
+
 test("Deleting an environment ends its deployments as failed, with the reason, and stops what runs of it", async (t) => {
-  const database = join(temporaryFolder(t), "svc.db");
-  const here = await runtimeWorld(t, { database });
+  const folder = temporaryFolder(t);
+  const here = await runtimeWorld(t, await lasting(t, folder));
   const { id } = await here.project("web");
   here.repos.commit("acme/web", app("one"));
   assert.equal((await here.release(id)).status, "active");
@@ -36,7 +48,7 @@ test("Deleting an environment ends its deployments as failed, with the reason, a
   const events = (await here.events()).slice(before);
   assert.deepEqual(events, ["deployment.failed", "deployment.started", "deployment.failed"]);
   // The row goes first, then the stored files.
-  const stored = () => readdirSync(`${database}-apps/releases`);
+  const stored = () => readdirSync(join(folder, "svc.db-apps/releases"));
   await until(
     () => stored().length === 0,
     () => here.ask(host),

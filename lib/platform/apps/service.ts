@@ -54,7 +54,8 @@ export function appsService(given: Given): LiveApps {
   const supervisor = runtime && createSupervisor({ log, proxy, runtime, appOf, ...tell });
 
   const giveHost = async (tx: Tx, key: AppKey): Promise<void> => {
-    if (await rows(tx).find(key)) return;
+    // A deployment may still wait for the turn of a deleted environment.
+    if ((await rows(tx).find(key)) || !(await rows(tx).protectOf(key))) return;
     const { organization_id, project_id, environment } = key;
     const project = (await ports.projectName(tx, organization_id, project_id)) ?? "";
     for (const slug of labelsOf(environment, project, nameOf(key))) {
