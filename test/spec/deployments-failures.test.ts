@@ -11,7 +11,7 @@ import {
   states,
   withOutcomes,
 } from "../helpers/deployments.ts";
-import { world } from "../helpers/test-service.ts";
+import { expect, world } from "../helpers/test-service.ts";
 
 const broken = (outcome: SimulatedOutcome, more = {}) => withOutcomes(byBranch({ broken: outcome }), more);
 const commit = /^[0-9a-f]{40}$/;
@@ -103,6 +103,24 @@ test("a health check that fails", async (t) => {
     const data = { deployment_id: deployment.id, ...place, new_deployment_id: null, reason: "health_check" };
     assert.deepEqual(events.at(-1), { event: "deployment.rolled_back", timestamp: now, data });
     assert.ok((await logOf(here, deployment.id)).some(({ message }) => message === outcome.message));
+  });
+
+  await t.test("is failed after the environment was deleted, until a release is live again", async (t) => {
+    const here = await world(t, broken(outcome));
+    const { id } = await here.project();
+    const kept = await deployAndFinish(here, id);
+    const previous = await deployAndFinish(here, id);
+    expect(await here.call("developer", "DELETE", `/v1/projects/${id}/environments/production`), 204);
+    const deployment = await deployAndFinish(here, id, source("broken"));
+    assert.equal(deployment.status, "failed");
+    const last = (await eventsOf(here)).at(-1);
+    assert.deepEqual([last?.event, last?.data["reason"]], ["deployment.failed", "health_check"]);
+    assert.deepEqual(await states(here, kept, previous), ["active", "active"]);
+    const back = expect(await here.call("developer", "POST", `/v1/deployments/${deployment.id}/rollback`), 201);
+    assert.equal(back.version, previous.version, "a rollback takes the newest that reached active");
+    await here.service.clock.advance("1m");
+    assert.equal((await deploymentNow(here, back.id)).status, "active");
+    assert.equal((await deployAndFinish(here, id, source("broken"))).status, "rolled_back");
   });
 
   await t.test("is failed with autoRollback: false", async (t) => {

@@ -18,6 +18,8 @@ const waitingHead = sql<boolean>`${queued} and lined_up = 1`;
 /** A queue head that a tester steps never becomes ready by itself. */
 const timedHead = sql<boolean>`${waitingHead} and ready_at < ${isoOf(latestInstant)}`;
 const readyHead = sql<boolean>`${queued} and lined_up = 2`;
+/** The value of `lined_up` for a release that was live in an environment when that was deleted. */
+export const liveNoMore = 3;
 const active = sql<boolean>`status = 'active'`;
 const released = sql<boolean>`${active} and release is not null`;
 /** Deleted projects whose rows are still being removed: their deployments are neither shown nor run. */
@@ -159,6 +161,14 @@ export function deploymentsRepository(query: Queries) {
         .where("id", "<", p.id)
         .orderBy("id", "desc")
         .limit(sql.lit(1)),
+    ),
+    /** Marks the live release of a deleted environment, which is the newest. */
+    endLive: query.change((db, p: EnvironmentKey & { organization_id: string }) =>
+      db
+        .updateTable("deployments")
+        .set({ lined_up: liveNoMore })
+        .where("organization_id", "=", p.organization_id)
+        .where("id", "in", newestFirst(db, p).select("id").where(active)),
     ),
     /** The stored releases of an environment, newest first. A release that a rollback brought back occurs twice. */
     releases: query.all((db, p: EnvironmentKey) =>

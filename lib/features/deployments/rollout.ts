@@ -15,7 +15,7 @@ import { isStepped, storedOutcome } from "../scenarios/stored-outcome.ts";
 import type { CommitStatuses } from "./commit-statuses.ts";
 import { createEnvironmentQueues, type QueuePorts } from "./environment-queues.ts";
 import { appendLogs, withoutControlCharacters, withoutSecrets } from "./logs.ts";
-import { deploymentsRepository } from "./repository.ts";
+import { deploymentsRepository, liveNoMore } from "./repository.ts";
 import { lifecycle, type MoveName } from "./states.ts";
 import { orderOf, type ReadOrder, versionOf } from "./stored-releases.ts";
 
@@ -109,10 +109,10 @@ export function createRollout(ports: Ports) {
     await startNext(tx, row);
   };
 
-  /** With `autoRollback`, a failed health check rolls back to the previous release, if there is one. */
+  /** With `autoRollback`, a failed health check rolls back to the previous release, if that is live. */
   const failHealthCheck = async (tx: Tx, before: Deployment, lines: readonly LogLine[]) => {
     const previous = autoRollback ? await deployments(tx).releaseBefore(before) : undefined;
-    if (!previous) return fail(tx, before, "health_check", lines);
+    if (!previous || previous.lined_up === liveNoMore) return fail(tx, before, "health_check", lines);
     const row = await move(tx, "restore", before);
     if (!row) return;
     const message = `Rolled back: version ${previous.version} stays live`;
@@ -178,6 +178,9 @@ export function createRollout(ports: Ports) {
     move,
     eventData,
     ...queues,
+
+    /** Call when an environment was deleted: its records stay, but none of them is live. */
+    endLive: (tx: Tx, environment: EnvironmentKey) => deployments(tx).endLive(environment),
 
     /** Fails the running deployment of a deleted environment. A new environment of that name must not get it. */
     async environmentRemoved(tx: Tx, environment: EnvironmentKey) {

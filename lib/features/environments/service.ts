@@ -43,7 +43,7 @@ interface Ports extends Pick<Core, "store" | "feed" | "encryption"> {
   readonly projects: Pick<ProjectsService, "get">;
   readonly apps: LiveApps;
   readonly domains: Pick<Domains, "set">;
-  readonly rollout: { environmentRemoved(tx: Tx, key: AppKey): Promise<void> };
+  readonly rollout: Record<"endLive" | "environmentRemoved", (tx: Tx, key: AppKey) => Promise<unknown>>;
   readonly previews: PreviewsOfEnvironments;
   readonly passwords: Pick<PasswordHashes, "hashPassword">;
 }
@@ -78,6 +78,7 @@ export function environmentsService(ports: Ports) {
   const removeIn = async (tx: Tx, key: AppKey): Promise<boolean> => {
     const { organization_id, project_id, environment: name } = key;
     if ((await environments(tx).remove({ project_id, name })) === 0) return false;
+    await rollout.endLive(tx, key);
     if (await apps.removed(tx, key)) await rollout.environmentRemoved(tx, key);
     await previews.environmentRemoved(tx, key);
     feed.publish(tx, { kind: "record", organization_id, id: project_id });
