@@ -24,6 +24,17 @@ async function connect(here: World) {
 }
 const bodies = (texts: string[] = []) => texts.map((text) => JSON.parse(text));
 
+/** The states that a generation entered, by the journal and by the metrics: each once. */
+async function assertEntered(here: World, id: string, states: readonly string[]) {
+  const entries = here.service.journal.list({ kind: "state" });
+  assert.deepEqual(
+    entries.flatMap((one) => (one.kind === "state" && one.id === id ? [one.status] : [])),
+    states,
+  );
+  const metrics = await (await here.service.fetch("/metrics")).text();
+  for (const state of states) assert.ok(metrics.includes(`svc_generations_total{state="${state}"} 1\n`), state);
+}
+
 test("The end of a generation is an event with its cost, and a cancelled one has failed", async (t) => {
   const here = await world(t, { generations: { driver: driver() } });
   const received = await connect(here);
@@ -115,6 +126,7 @@ test("A driver's progress is on the generation and on the stream, each change on
       ["in_progress", undefined],
     ],
   );
+  await assertEntered(here, id, ["queued", "in_progress"]);
 });
 
 test("The progress of a driver that works until its answer is on the stream, each change once", async (t) => {
@@ -145,4 +157,5 @@ test("The progress of a driver that works until its answer is on the stream, eac
   assert.equal(expect(await here.call("viewer", "GET", `/v1/generations/${id}`), 200).progress, 0.75);
   finish();
   assert.deepEqual((await messages(5)).at(-1), ["failed", undefined]);
+  await assertEntered(here, id, ["queued", "in_progress", "failed"]);
 });

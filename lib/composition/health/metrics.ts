@@ -116,7 +116,7 @@ function countIn(counts: Counts, change: Change): void {
   else if (change.kind === "crash") counts.crashes += 1;
   else if (change.kind === "delivery") add(counts.deliveries, change.status);
   else if (change.kind === "deployment") add(counts.deployments, change.status);
-  else if (change.kind === "generation") add(counts.generations, change.status);
+  else if (change.kind === "generation" && !change.isProgress) add(counts.generations, change.status);
 }
 
 /** Metrics about the work of the service, or of one organization. Counts waiting work through an index. */

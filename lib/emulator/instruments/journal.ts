@@ -62,6 +62,7 @@ interface Saved {
 /** The journal entry of a change; undefined for changes that do not interest testers. */
 function entryOf(change: Change): Unnumbered | undefined {
   if (change.kind === "deployment" || change.kind === "generation") {
+    if (change.isProgress) return undefined;
     const { kind: of, organization_id, id, status } = change;
     return { kind: "state", of, organization_id, id, status };
   }

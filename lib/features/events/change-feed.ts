@@ -18,7 +18,7 @@ export interface ServiceEvent {
 /** A committed change of rows. Listeners read the rows if they need more. */
 export type Change =
   | ({ readonly kind: "event" } & ServiceEvent)
-  /** A deployment or a generation entered a state, including its first. */
+  /** A deployment or a generation entered a state, including its first, unless `isProgress` is set. */
   | {
       readonly kind: "deployment" | "generation";
       readonly organization_id: string;
@@ -27,6 +27,8 @@ export type Change =
       readonly at: string;
       /** The completed part of a generation, 0 to 1, if its driver reports it. */
       readonly progress?: number;
+      /** Only the progress changed: the generation has been in this state before. */
+      readonly isProgress?: true;
     }
   /** A delivery attempt ended. `at` is the start of the attempt. */
   | {

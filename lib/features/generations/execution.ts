@@ -49,11 +49,15 @@ export function createExecution(ports: Ports) {
     return row.progress === null ? undefined : row.progress / 100;
   };
 
-  const publish = (tx: Tx, row: Generation, at = row.step_at) => {
-    const { organization_id, id } = row;
+  /** Publishes the state that a generation entered; with `reported_at`, new progress in the same state. */
+  const publish = (tx: Tx, row: Generation, reported_at?: string) => {
+    const { organization_id, id, step_at } = row;
     const progress = progressOf(row);
-    const change = { kind: "generation", organization_id, id, status: statusOf(row), at } as const;
-    feed.publish(tx, progress === undefined ? change : { ...change, progress });
+    feed.publish(tx, {
+      ...({ kind: "generation", organization_id, id, status: statusOf(row), at: reported_at ?? step_at } as const),
+      ...(progress !== undefined && { progress }),
+      ...(reported_at !== undefined && { isProgress: true }),
+    });
   };
 
   const eventOf = (row: Generation) => {
