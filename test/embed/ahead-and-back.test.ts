@@ -4,6 +4,7 @@ import { deploymentNow } from "../helpers/deployments.ts";
 import { hasSnapshots, withSnapshots } from "../helpers/engine.ts";
 import { listeningWorld } from "../helpers/raw-sockets.ts";
 import { expect, start, type World, world } from "../helpers/test-service.ts";
+import { startTextServer } from "../helpers/text-server.ts";
 
 const subscribe = async (here: World, url: string) =>
   expect(await here.call("owner", "POST", "/v1/webhooks", { url, events: ["*"] }), 201);
@@ -171,6 +172,25 @@ test("a fork begins from a snapshot, and a muted one sends nothing", withSnapsho
   await next.client({ apiKey: "sk_live_demo_owner" }).projects.create({ name: "here too", region: "eu-west-1" });
   await next.settle();
   await assert.rejects(here.service.fork({ from: "snap_9" }), notFound);
+});
+
+test("a muted fork and a preview ask no name server: a domain stays pending", withSnapshots, async (t) => {
+  const { address, names } = await startTextServer(t, new Map());
+  const here = await world(t, { domains: { verify: true, servers: [address] } });
+  const { id } = await here.project();
+  const { environments } = here.service.client({ apiKey: "sk_live_demo_owner" });
+  await environments.put({ id, name: "production", domains: ["www.example.com"] });
+  await here.service.preview({ by: "1h" });
+  const fork = await here.service.fork({ muted: true });
+  t.after(() => fork.close());
+  await fork.settle();
+  assert.deepEqual(names, []);
+  const { data } = await fork.client({ apiKey: "sk_live_demo_owner" }).environments.list({ id });
+  const [domain] = data[0]?.domain_status ?? [];
+  assert.equal(domain?.status, "pending");
+  assert.match(domain?.reason ?? "", /could not be looked up: this fork is muted$/);
+  await here.service.settle();
+  assert.deepEqual(names, ["_svc.www.example.com"]);
 });
 
 test("the control interface makes forks on ports of their own", withSnapshots, async (t) => {

@@ -41,6 +41,22 @@ test("POST /invitations/accept", async (t) => {
     assert.deepEqual(expect(await here.call("viewer", "GET", "/v1/invitations"), 200).data, []);
   });
 
+  await t.test("a mail that arrived without an answer to the service is not sent again", async (t) => {
+    const sent: string[] = [];
+    const lost = ({ text }: { readonly text: string }) => {
+      sent.push(text);
+      throw new Error("connection lost");
+    };
+    const here = await world(t, { mail: { transport: lost } });
+    const { token } = await invited(here);
+    await here.service.settle();
+    expect(await accept(here, token), 201);
+    await here.service.clock.advance("1d");
+    assert.equal(sent.length, 1);
+    const [{ status, attempts }] = await mails(here);
+    assert.deepEqual([status, attempts.at(-1).error], ["failed", "the invitation was accepted"]);
+  });
+
   await t.test("the new user has the role that was granted, and no more", async (t) => {
     const here = await world(t);
     const { token } = await invited(here, "viewer");

@@ -138,7 +138,8 @@ export function invitationsService(ports: Ports) {
       const { organization_id } = await pendingWith(token);
       return store.transaction({ ...caller, organization_id }, async (tx) => {
         const invitation = await pendingWith(token, tx);
-        const { email, role } = invitation;
+        const { email, role, mail_id } = invitation;
+        await withdraw(tx, organization_id, mail_id, "the invitation was accepted");
         await invitations(tx).remove(invitation);
         publish(tx, invitation);
         const user = await users.insert(tx, organization_id, { name, email, role });
