@@ -1,5 +1,5 @@
 import { domainsOf, type Settings } from "../config/parse-options.ts";
-import { closedTextRecords } from "../drivers/outbound/closed-outbound.ts";
+import { closedTextRecords, mutedTextRecords } from "../drivers/outbound/closed-outbound.ts";
 import type { Outbound } from "../drivers/outbound/outbound.ts";
 import { createTextRecords } from "../drivers/outbound/text-records.ts";
 import type { Core } from "../features/core.ts";
@@ -32,6 +32,7 @@ export interface FeatureCore extends Foundation, Pick<Core, "feed" | "waiting" |
 }
 
 interface DeployingPorts extends FeatureCore, RuntimePorts {
+  readonly isMuted?: boolean;
   readonly rights: CodeHostRights;
   readonly mailCrash: CrashMail;
   readonly isOnly: (organization_id: string, tx?: Tx) => Promise<boolean>;
@@ -61,7 +62,11 @@ function createApps(ports: DeployingPorts, settings: Settings, deployments: Stor
   const domains = createDomains({
     ...ports,
     ...addresses,
-    textRecords: settings.strict ? closedTextRecords : createTextRecords(settings.domains.servers),
+    textRecords: ports.isMuted
+      ? mutedTextRecords
+      : settings.strict
+        ? closedTextRecords
+        : createTextRecords(settings.domains.servers),
     verifies: async (tx, id) => settings.domains.verify ?? (settings.mode === "start" && !(await ports.isOnly(id, tx))),
     changed: (tx, key) => apps.accessChanged(tx, key),
   });

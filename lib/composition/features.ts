@@ -79,6 +79,8 @@ interface FeaturePorts extends RuntimePorts {
   readonly wake: (at: number) => void;
   readonly origin: () => string;
   readonly outbound: Outbound;
+  /** Whether this is a muted fork, which sends nothing. */
+  readonly isMuted?: boolean;
   /** Undefined without a mail server. */
   readonly mailer?: Mailer | undefined;
 }

@@ -74,6 +74,7 @@ export function wire(foundation: Foundation, settings: Settings, host: InstanceC
     wake,
     origin,
     outbound,
+    isMuted: host.isMuted,
     mailer,
   });
   const { limits, deferredWrites } = wireLimits(foundation, features);

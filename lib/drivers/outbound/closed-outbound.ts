@@ -22,6 +22,11 @@ export const mutedOutbound: Outbound = {
   async close() {},
 };
 
+/** In a muted fork, no name server is asked, so a domain stays pending. */
+export const mutedTextRecords: TextRecords = async () => {
+  throw new Error("this fork is muted");
+};
+
 const closed = "the option strict allows no request to leave the process";
 
 /** The network with the option `strict`: no lookups and no requests. The inbox receives every delivery. */
