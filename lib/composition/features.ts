@@ -77,6 +77,8 @@ const formats = {
 
 interface FeaturePorts extends RuntimePorts {
   readonly wake: (at: number) => void;
+  /** Called when there are key uses for `keys.flush` to write. */
+  readonly dirty: () => void;
   readonly origin: () => string;
   readonly outbound: Outbound;
   /** Whether this is a muted fork, which sends nothing. */
@@ -89,7 +91,7 @@ interface FeaturePorts extends RuntimePorts {
 export function createFeatures(
   foundation: Foundation,
   settings: Settings,
-  { wake, origin, outbound, mailer, ...runtimes }: FeaturePorts,
+  { wake, dirty, origin, outbound, mailer, ...runtimes }: FeaturePorts,
 ) {
   const { tracer, store } = foundation;
   const { driver, repositories } = runtimes;
@@ -106,7 +108,7 @@ export function createFeatures(
   const retention_ms = settings.deliveries.retention;
   const outbox = createOutbox({ ...ports, endpoints, formats, attempts, retention_ms });
   const organizationName = async (tx: Tx, id: string) => (await organizations.get({ organization_id: id }, tx)).name;
-  const people = createPeople({ ...ports, mailer, organizationName }, settings);
+  const people = createPeople({ ...ports, dirty, mailer, organizationName }, settings);
   const { keys, users, mailCrash } = people;
   const scenarios = scenariosService({ ...ports, takesDeployments: driver.takesScenarios === true });
   const devScenarios = settings.mode === "dev" ? scenarios : undefined;
@@ -156,6 +158,7 @@ function gitElsewhere({ runtimes }: LiveApps): string | undefined {
 
 function createPeople(
   ports: FeatureCore & {
+    readonly dirty: () => void;
     readonly mailer: Mailer | undefined;
     readonly organizationName: (tx: Tx, organization_id: string) => Promise<string>;
   },

@@ -27,7 +27,7 @@ export async function openAdmin(settings: Settings): Promise<Admin> {
   if (opened.warning !== undefined) foundation.log.warn(opened.warning);
   const outbound = createOutbound({ mode: "start" });
   // These commands run no jobs, so the settings name no runtime.
-  const ports = { ...createRuntimes(settings, undefined), wake: () => {}, origin: () => "", outbound };
+  const ports = { ...createRuntimes(settings, undefined), wake: () => {}, dirty: () => {}, origin: () => "", outbound };
   const features = createFeatures(foundation, settings, ports);
   const idOf = async (name: string | undefined) => (await organizationNamed(features, name)).id;
   /** The audit entry of a command's change: the operator has neither user nor key. */

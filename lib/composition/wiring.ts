@@ -67,17 +67,18 @@ export function wire(foundation: Foundation, settings: Settings, host: InstanceC
 
   const { runtimes, company, mount } = host;
   const origin = () => (mount.origin() ?? host.listening[0]?.url ?? "http://localhost") + settings.basePath;
-  const wake = untraced((at) => loop.wake(at), tracer);
+  const dirty = () => deferredWrites.schedule();
   const features = createFeatures(foundation, settings, {
     ...runtimes,
     driver: tracedDriver(runtimes.driver, tracer),
-    wake,
+    wake: untraced((at) => loop.wake(at), tracer),
+    dirty,
     origin,
     outbound,
     isMuted: host.isMuted,
     mailer,
   });
-  const { limits, deferredWrites } = wireLimits(foundation, features);
+  const { limits, deferredWrites } = wireLimits(foundation, features, dirty);
   const { windows, idempotency } = limits;
 
   const { runner, loop, storeClock } = wireJobs(foundation, features, [idempotency, windows], host);
@@ -123,9 +124,9 @@ export function wire(foundation: Foundation, settings: Settings, host: InstanceC
   };
 }
 
-function wireLimits({ store, clock, log, encryption, opened }: Foundation, { keys }: Features) {
+function wireLimits({ store, clock, log, encryption, opened }: Foundation, { keys }: Features, dirty: () => void) {
   const { counters } = opened.cluster ?? {};
-  const windows = createRateLimits({ store, clock, dirty: () => deferredWrites.schedule(), counters });
+  const windows = createRateLimits({ store, clock, dirty, counters });
   const deferredWrites = createDeferredWrites({ store, log, writes: [windows.flush, keys.flush] });
   return { limits: { windows, idempotency: createIdempotency({ store, clock, encryption }) }, deferredWrites };
 }

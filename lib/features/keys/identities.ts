@@ -34,7 +34,10 @@ interface Use {
   readonly at: string;
 }
 
-type Ports = Pick<Core, "store" | "feed" | "clock">;
+export interface Ports extends Pick<Core, "store" | "feed" | "clock"> {
+  /** Called when there is a use for `flush` to write. */
+  readonly dirty: () => void;
+}
 
 /** Returns a function that says whether no rights have changed since this call, in any process. */
 export function rightsWatch({ feed, store }: Pick<Core, "feed" | "store">): () => boolean {
@@ -43,7 +46,7 @@ export function rightsWatch({ feed, store }: Pick<Core, "feed" | "store">): () =
 }
 
 /** Finds the callers of keys and notes when keys were last used. Revocation takes effect at once, in all processes. */
-export function createIdentities({ store, feed, clock }: Ports) {
+export function createIdentities({ store, feed, clock, dirty }: Ports) {
   const keys = store.using(keysRepository);
   const pendingUses = new Map<string, Use>();
   /** The time of the last use, written or pending. */
@@ -57,6 +60,7 @@ export function createIdentities({ store, feed, clock }: Ports) {
     identity.noted_ms = now;
     const { organization_id, key_id } = identity.caller;
     pendingUses.set(key_id, { organization_id, at: isoOf(now) });
+    dirty();
   };
 
   /**
@@ -135,6 +139,7 @@ export function createIdentities({ store, feed, clock }: Ports) {
       cache.clear();
       pendingUses.clear();
       for (const [id, use] of saved as [string, Use][]) pendingUses.set(id, use);
+      if (pendingUses.size > 0) dirty();
     },
   } satisfies Snapshotable & Record<string, unknown>;
 }

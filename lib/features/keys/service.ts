@@ -8,7 +8,7 @@ import { rolesFor } from "../../kernel/roles.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
 import type { Row } from "../../store/tables.ts";
 import type { Core } from "../core.ts";
-import { createIdentities, hashOf } from "./identities.ts";
+import { createIdentities, hashOf, type Ports as IdentityPorts } from "./identities.ts";
 import { limitsOf, refuseScopes, sharedWindowsOf } from "./new-key-limits.ts";
 import { keysRepository } from "./repository.ts";
 import type { keyRevocation, newApiKey } from "./schema.ts";
@@ -28,7 +28,7 @@ export interface NewKey {
   readonly shared_windows?: string | null;
 }
 
-interface Ports extends Pick<Core, "store" | "feed" | "clock" | "ids" | "random"> {
+interface Ports extends IdentityPorts, Pick<Core, "ids" | "random"> {
   /** Option `rateLimit`: the limit of keys that set none. */
   readonly rateLimit: number;
   /** Ends everything else that was created with the revoked keys. */
@@ -38,9 +38,9 @@ interface Ports extends Pick<Core, "store" | "feed" | "clock" | "ids" | "random"
 export type KeysService = ReturnType<typeof keysService>;
 
 /** API keys. Only the SHA-256 hash of a key is stored (schema/records.md#api-keys). */
-export function keysService({ store, feed, clock, ids, random, rateLimit, onEnded }: Ports) {
+export function keysService({ store, feed, clock, ids, random, dirty, rateLimit, onEnded }: Ports) {
   const keys = store.using(keysRepository);
-  const { lastUse, ...saved } = createIdentities({ store, feed, clock });
+  const { lastUse, ...saved } = createIdentities({ store, feed, clock, dirty });
   /** The row without its hash and without the columns for cascades and windows. */
   const view = ({ hash: _, maker_key_id: _maker, shared_windows: _windows, scopes, ...row }: Row<"api_keys">) => {
     return { scopes: JSON.parse(scopes) as string[], ...row, last_used_at: lastUse(row.id, row.last_used_at) };
