@@ -22,15 +22,18 @@ export function createDeferredWrites(ports: {
       for (const write of writes) await write(tx);
     });
   };
-  return {
-    /** Schedules a flush within a second. */
-    schedule(): void {
-      cancelTimer ??= systemTimer("1s", () => {
-        flush().catch((error) => {
-          if (!isLogged(error)) log.warn("counters could not be written", { reason: reasonOf(error) });
-        });
+  /** Schedules a flush within a second. One that fails is tried again: what it left asks for no other. */
+  const schedule = (): void => {
+    cancelTimer ??= systemTimer("1s", () => {
+      flush().catch((error) => {
+        if (store.ended) return;
+        if (!isLogged(error)) log.warn("counters could not be written", { reason: reasonOf(error) });
+        schedule();
       });
-    },
+    });
+  };
+  return {
+    schedule,
     flush,
     stop,
   };

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { renameSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import Database from "better-sqlite3";
@@ -38,4 +39,21 @@ test("the last use of a key is written within a second, without a rate limit too
   await use();
   tick(1_000);
   await until(() => written("select last_used_at from api_keys") === "2026-01-01T00:00:00.000Z", turn);
+});
+
+test("counts that could not be written are written once the store can be written again", {
+  timeout: 60_000,
+}, async (t) => {
+  const { database, tick, use, written } = await inFile(t);
+  await use();
+  renameSync(database, `${database}.away`);
+  tick(250);
+  tick(1_000);
+  await use();
+  renameSync(`${database}.away`, database);
+  const next = () => {
+    tick(250);
+    return turn();
+  };
+  await until(() => written("select requests from rate_windows where bucket like 'key_%'") === 2, next);
 });
