@@ -1,5 +1,6 @@
 import type { Clock } from "../kernel/clock.ts";
 import { yieldToEventLoop } from "../kernel/node/event-loop.ts";
+import { within } from "../kernel/node/promises.ts";
 import { claimAll } from "./poll.ts";
 import type { Runner } from "./runner.ts";
 
@@ -66,17 +67,23 @@ export function createMover({ clock, runner, storeClock, begun, company = alone 
     const end = job.finally(() => {
       hasEnded = true;
     });
+    let hasRested = false;
     for (let turns = 0; !hasEnded && !stopped; turns++) {
       await yieldToEventLoop();
       if (turns < turnsOfSink) continue;
-      const [timer, next] = [timers.next(), await runner.next()];
-      const at = earliest(timer, next);
-      // Waits for work that takes real time, such as painting, and for a sink if no timer is due up to the target.
-      if (!company.isAnswering() || timer === undefined || at === undefined || at > target) break;
-      if (at > clock.now()) clock.moveTo(at);
-      if (isDue(next)) await drain(target);
-      else await timers.run();
-      turns = 0;
+      const timer = company.isAnswering() ? timers.next() : undefined;
+      const next = timer === undefined ? undefined : await runner.next();
+      const at = timer === undefined ? undefined : earliest(timer, next);
+      const isAsleep = at !== undefined && at <= target;
+      if (isAsleep && !hasRested) {
+        if (at > clock.now()) clock.moveTo(at);
+        if (isDue(next)) await drain(target);
+        else await timers.run();
+      }
+      if (isAsleep) turns = 0;
+      // Work that takes real time, such as painting or a slow database, gets it. The sink may begin only then.
+      else await within("5ms", end, undefined, { hold: true });
+      hasRested = !isAsleep;
     }
     return end;
   };

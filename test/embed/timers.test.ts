@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { pbkdf2 } from "node:crypto";
 import { test } from "node:test";
 import timersPromises from "node:timers/promises";
 import { promisify } from "node:util";
@@ -79,6 +80,20 @@ test("intervals, immediates, promises of timers and promisified ones are met", a
 test("a receiver that sleeps with a timer of its own gets its time", async (t) => {
   const { service, deploy } = await coupled(t);
   service.webhooks.sink("hook", async () => {
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    return new Response();
+  });
+  await service.client().webhooks.create({ url: "https://hook.inbox.test", events: ["deployment.queued"] });
+  await deploy();
+  await service.clock.advance("1s");
+  assert.equal(service.inbox.list()[0]?.response, 200);
+  assert.equal(secondsOf(service), 1);
+});
+
+test("a receiver that works for real before it sleeps gets its time too", async (t) => {
+  const { service, deploy } = await coupled(t);
+  service.webhooks.sink("hook", async () => {
+    await promisify(pbkdf2)("a word", "salt", 1_000_000, 64, "sha512");
     await new Promise((resolve) => setTimeout(resolve, 300));
     return new Response();
   });
