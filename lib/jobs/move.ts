@@ -10,6 +10,8 @@ const maxDueTimes = 10_000;
 const maxTurns = 10_000;
 /** A sink that has not answered a delivery after this many turns counts as waiting for its own timer. */
 const turnsOfSink = 2_000;
+/** A move holds the process for this many rests of 5 ms: longer than any delivery may take. */
+const maxHeldRests = 4_000;
 
 /** What follows a manual clock besides jobs: calls in process, sinks, and the timers of the code under test. */
 export interface Company {
@@ -82,7 +84,7 @@ export function createMover({ clock, runner, storeClock, begun, company = alone 
       }
       if (isAsleep) turns = 0;
       // Work that takes real time, such as painting or a slow database, gets it. The sink may begin only then.
-      else await within("5ms", end, undefined, { hold: true });
+      else await within("5ms", end, undefined, { hold: turns < turnsOfSink + maxHeldRests });
       hasRested = !isAsleep;
     }
     return end;

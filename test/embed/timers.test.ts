@@ -93,7 +93,7 @@ test("a receiver that sleeps with a timer of its own gets its time", async (t) =
 test("a receiver that works for real before it sleeps gets its time too", async (t) => {
   const { service, deploy } = await coupled(t);
   service.webhooks.sink("hook", async () => {
-    await promisify(pbkdf2)("a word", "salt", 1_000_000, 64, "sha512");
+    await promisify(pbkdf2)("a word", "salt", 200_000, 64, "sha512");
     await new Promise((resolve) => setTimeout(resolve, 300));
     return new Response();
   });
