@@ -12,6 +12,7 @@ export function createDeferredWrites(ports: {
 }) {
   const { store, log, writes } = ports;
   let cancelTimer: (() => void) | undefined;
+  let isFailing = false;
   const stop = (): void => {
     cancelTimer?.();
     cancelTimer = undefined;
@@ -21,13 +22,15 @@ export function createDeferredWrites(ports: {
     await store.transaction("rows", async (tx) => {
       for (const write of writes) await write(tx);
     });
+    isFailing = false;
   };
-  /** Schedules a flush within a second. One that fails is tried again: what it left asks for no other. */
+  /** Schedules a flush within a second. One that fails is logged, and tried again: what it left asks for no other. */
   const schedule = (): void => {
     cancelTimer ??= systemTimer("1s", () => {
       flush().catch((error) => {
         if (store.ended) return;
-        if (!isLogged(error)) log.warn("counters could not be written", { reason: reasonOf(error) });
+        if (!isFailing && !isLogged(error)) log.warn("counters could not be written", { reason: reasonOf(error) });
+        isFailing = true;
         schedule();
       });
     });
