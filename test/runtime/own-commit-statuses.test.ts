@@ -31,7 +31,7 @@ test("the code host learns of its own commits, also if a repository of that name
   };
 
   // A push that stores nothing makes the repository here.
-  await fetch(`${here.urlOf("acme/web", "").replace(/\/\/.*@/, "//")}/git-receive-pack`, {
+  const empty = await fetch(`${here.urlOf("acme/web", "").replace(/\/\/.*@/, "//")}/git-receive-pack`, {
     method: "POST",
     headers: {
       authorization: `Basic ${btoa(`me:${keyOf("owner")}`)}`,
@@ -39,6 +39,7 @@ test("the code host learns of its own commits, also if a repository of that name
     },
     body: "0000",
   });
+  assert.equal(empty.status, 200);
   await hook({ "index.html": "one" });
   const own = here.repos.commit("acme/web", { "index.html": "ours" });
   const pushed = await here.push("acme/web", "owner");
