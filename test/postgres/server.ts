@@ -64,7 +64,8 @@ export async function startServer(
     full_page_writes: "off",
     synchronous_commit: "off",
     autovacuum: "off",
-    max_connections: 400,
+    // A test runs fifty services at once, each of which may have 17 connections, beside two more processes of tests.
+    max_connections: 1000,
     wal_level: "minimal",
     max_wal_senders: 0,
     ...more,
