@@ -38,6 +38,16 @@ export async function gitHost(t: TestContext, options: Options = {}) {
     run,
     push: (copy: string, who: string, ref = "main", more: readonly string[] = [], repo = copy) =>
       run(copy, ["push", ...more, urlOf(repo, who.startsWith("sk_") ? who : keyOf(who as "owner")), ref]),
+    /** A push of the owner that stores nothing. */
+    pushNothing: (repo: string) =>
+      fetch(`http://127.0.0.1:${port}/git/${repo}.git/git-receive-pack`, {
+        method: "POST",
+        headers: {
+          authorization: `Basic ${btoa(`me:${keyOf("owner")}`)}`,
+          "content-type": "application/x-git-receive-pack-request",
+        },
+        body: "0000",
+      }),
     folder(): string {
       const folder = mkdtempSync(join(tmpdir(), "svc-server-clone-"));
       t.after(() => rmSync(folder, { recursive: true, force: true }));

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { codeHost } from "../helpers/code-host.ts";
 import { gitHost } from "../helpers/git-host.ts";
 import { repositories } from "../helpers/repositories.ts";
-import { expect, keyOf } from "../helpers/test-service.ts";
+import { expect } from "../helpers/test-service.ts";
 import { until } from "../helpers/until.ts";
 
 test("the code host learns of its own commits, also if a repository of that name was pushed here, and of no other", async (t) => {
@@ -31,14 +31,7 @@ test("the code host learns of its own commits, also if a repository of that name
   };
 
   // A push that stores nothing makes the repository here.
-  const empty = await fetch(`${here.urlOf("acme/web", "").replace(/\/\/.*@/, "//")}/git-receive-pack`, {
-    method: "POST",
-    headers: {
-      authorization: `Basic ${btoa(`me:${keyOf("owner")}`)}`,
-      "content-type": "application/x-git-receive-pack-request",
-    },
-    body: "0000",
-  });
+  const empty = await here.pushNothing("acme/web");
   assert.equal(empty.status, 200);
   await hook({ "index.html": "one" });
   const own = here.repos.commit("acme/web", { "index.html": "ours" });

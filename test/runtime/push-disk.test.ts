@@ -4,7 +4,6 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { gitHost } from "../helpers/git-host.ts";
 import { cannotMount, smallDisk } from "../helpers/small-disk.ts";
-import { keyOf } from "../helpers/test-service.ts";
 
 test("a push is refused with the reason while less than 1 GiB of disk is free, and stores nothing", async (t) => {
   const disk = smallDisk(t);
@@ -15,14 +14,7 @@ test("a push is refused with the reason while less than 1 GiB of disk is free, a
   const { code, text } = await here.push("me/hello", "owner");
   assert.equal(code, 128, text);
   assert.match(text, /^remote: only 24 MiB of disk is free, and a push needs 1 GiB$/m);
-  const direct = await fetch(`http://127.0.0.1:${here.port}/git/me/hello.git/git-receive-pack`, {
-    method: "POST",
-    headers: {
-      authorization: `Basic ${btoa(`me:${keyOf("owner")}`)}`,
-      "content-type": "application/x-git-receive-pack-request",
-    },
-    body: "0000",
-  });
+  const direct = await here.pushNothing("me/hello");
   assert.equal(direct.status, 503);
   assert.deepEqual(readdirSync(folder), [".host"]);
 });
