@@ -2,8 +2,12 @@ import { once } from "node:events";
 import { type AddressInfo, createConnection, createServer, type Socket } from "node:net";
 import type { TestContext } from "node:test";
 
-/** A proxy between a service and its database; `change` may alter the data that the database sends. */
-export async function between(t: TestContext, url: string, change: (data: Buffer) => Buffer = (data) => data) {
+/** A proxy between a service and its database; `change` may alter the data that the database sends, or hold it. */
+export async function between(
+  t: TestContext,
+  url: string,
+  change: (data: Buffer) => Buffer | Promise<Buffer> = (data) => data,
+) {
   const target = new URL(url);
   const sockets = new Set<Socket>();
   let isSilent = false;
@@ -21,10 +25,14 @@ export async function between(t: TestContext, url: string, change: (data: Buffer
       sent += data.toString("latin1");
       return isSilent || database.write(data);
     });
+    let last: Promise<unknown> = Promise.resolve();
     database.on("data", (data) => {
       if (!isAnswered) waits += 1;
       isAnswered = true;
-      return isSilent || socket.write(change(data));
+      last = last.then(async () => {
+        const changed = await change(data);
+        return isSilent || socket.write(changed);
+      });
     });
     socket.on("close", () => database.destroy());
     database.on("close", () => socket.destroy());

@@ -197,16 +197,6 @@ test("an acceptance does not wait for transactions of other organizations", { ti
   }
 });
 
-test("other processes soon show the last use of a key", { timeout: 60_000 }, async (t) => {
-  const { services, key, ask } = await severalServices(t, 2);
-  const [one, two] = services as [Service, Service];
-  const { id, key: used } = (await call(one, key, "POST", "/v1/api-keys", { name: "ci" })).body;
-  assert.equal((await call(one, used, "GET", "/v1/me")).status, 200);
-  const shown = async () => (await ask(`select last_used_at from api_keys where id = '${id}'`))[0]?.last_used_at;
-  await until(shown, () => {});
-  assert.equal((await call(two, key, "GET", `/v1/api-keys/${id}`)).body.last_used_at, await shown());
-});
-
 test("processes show the time of the database, although the clocks of their machines are 30 s apart", async (t) => {
   const { ask, start, services } = await severalServices(t, 1);
   const real = { setTimeout, clearTimeout, now: Date.now, monotonic: performance.now.bind(performance) };

@@ -23,7 +23,7 @@ interface Known extends Identity {
 }
 
 const minute_ms = milliseconds("1m");
-/** The maximum number of cached callers. Exceeding it clears the cache. */
+/** The maximum number of cached callers, and of uses that are kept once written. */
 const maxKnown = 1_000;
 
 /** Keys are long and random, so one round of SHA-256 suffices; a slow hash would slow down every request. */
@@ -32,6 +32,7 @@ export const hashOf = (secret: string): string => crypto.hash("sha256", secret, 
 interface Use {
   readonly organization_id: string;
   readonly at: string;
+  isWritten: boolean;
 }
 
 export interface Ports extends Pick<Core, "store" | "feed" | "clock"> {
@@ -48,9 +49,14 @@ export function rightsWatch({ feed, store }: Pick<Core, "feed" | "store">): () =
 /** Finds the callers of keys and notes when keys were last used. Revocation takes effect at once, in all processes. */
 export function createIdentities({ store, feed, clock, dirty }: Ports) {
   const keys = store.using(keysRepository);
-  const pendingUses = new Map<string, Use>();
-  /** The time of the last use, written or pending. */
-  const lastUse = (id: string, written: string | null) => pendingUses.get(id)?.at ?? written;
+  /** The uses that this process has noted. Written ones are kept: a query that began before may return the old row. */
+  const uses = new Map<string, Use>();
+  /** The time of the last use, written or pending. Another process may have written a later one. */
+  const lastUse = (id: string, written: string | null) => {
+    const at = uses.get(id)?.at;
+    return at !== undefined && (written === null || at > written) ? at : written;
+  };
+  const pendingUses = () => [...uses].filter(([, use]) => !use.isWritten);
   const hasExpired = (expires_at: string | null) => expires_at !== null && expires_at <= clock.iso();
 
   /** Notes a use at most once a minute. The next flush writes it, so that a read needs no commit. */
@@ -59,7 +65,7 @@ export function createIdentities({ store, feed, clock, dirty }: Ports) {
     if (now < identity.noted_ms + minute_ms) return;
     identity.noted_ms = now;
     const { organization_id, key_id } = identity.caller;
-    pendingUses.set(key_id, { organization_id, at: isoOf(now) });
+    uses.set(key_id, { organization_id, at: isoOf(now), isWritten: false });
     dirty();
   };
 
@@ -128,18 +134,21 @@ export function createIdentities({ store, feed, clock, dirty }: Ports) {
     /** Writes the pending uses. Called at most once a second, and before closing. */
     async flush(tx: Tx) {
       // In the same order in all processes: otherwise two could deadlock on each other's rows.
-      for (const [id, pending] of [...pendingUses].sort()) {
-        await keys(tx).used({ id, organization_id: pending.organization_id, last_used_at: pending.at });
-        tx.afterCommit(() => pendingUses.get(id) === pending && pendingUses.delete(id));
+      for (const [id, use] of pendingUses().sort()) {
+        await keys(tx).used({ id, organization_id: use.organization_id, last_used_at: use.at });
+        tx.afterCommit(() => {
+          use.isWritten = true;
+          if (uses.size > maxKnown && uses.get(id) === use) uses.delete(id);
+        });
       }
     },
 
-    save: (): unknown => [...pendingUses],
+    save: (): unknown => pendingUses(),
     load(saved: unknown) {
       cache.clear();
-      pendingUses.clear();
-      for (const [id, use] of saved as [string, Use][]) pendingUses.set(id, use);
-      if (pendingUses.size > 0) dirty();
+      uses.clear();
+      for (const [id, use] of saved as [string, Use][]) uses.set(id, { ...use, isWritten: false });
+      if (uses.size > 0) dirty();
     },
   } satisfies Snapshotable & Record<string, unknown>;
 }
