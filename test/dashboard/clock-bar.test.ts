@@ -178,42 +178,4 @@ test("Chromium: the clock bar on every screen, and in every tab", {
     await page.clock.runFor(20_000);
     assert.equal(await shown.count(), 0);
   });
-
-  await suite.test("what a look ahead found is the first that shows, and the axis shows that hour", async (t) => {
-    const { page, button, service, project, deploy } = await opened(t, "/projects");
-    const { id } = await project();
-    await deploy(id);
-    await service.clock.advance("4d");
-    await deploy(id);
-    await button("Look ahead").click();
-    const lines = page.getByLabel("What would happen").getByRole("listitem");
-    await lines.nth(2).waitFor();
-    const dock = await page.getByLabel("Timeline", { exact: true }).boundingBox();
-    const third = await lines.nth(2).boundingBox();
-    assert.ok(dock && third && third.y + third.height <= dock.y + dock.height, "three lines are in sight");
-    const ticks = await page.locator(".tick-text").allTextContents();
-    assert.ok(ticks.includes("00:30"), `${ticks}`);
-  });
-
-  await suite.test("what a move did is said as what a look ahead found, and each entry by its name", async (t) => {
-    const { page, button, service, project, deploy, call } = await opened(t, "/projects");
-    const { id } = await project("till");
-    service.inbox.script("shop", [503]);
-    await call("owner", "POST", "/v1/webhooks", { url: "https://shop.inbox.test/", events: ["deployment.succeeded"] });
-    // More than one page of the interface holds.
-    for (let i = 0; i < 101; i++) await deploy(id, { environment: `preview-${i}` });
-    await button("Look ahead").click();
-    await page.getByLabel("Until").selectOption({ label: "the end of all work" });
-    await page
-      .getByText(/^101 deployments succeed · \d+ deliveries are accepted · shop.inbox.test refuses 1 delivery\.$/)
-      .waitFor();
-    const entries = page.getByLabel("What would happen").getByRole("listitem");
-    assert.equal(await entries.count(), 200);
-    assert.deepEqual(await entries.filter({ hasNotText: /till|shop\.inbox\.test/ }).allTextContents(), []);
-    await button("Go there").click();
-    await button("Go there").waitFor({ state: "detached" });
-    await deploy(id);
-    await button("+10s").click();
-    await page.getByText(/^\d+ jobs ran: 1 deployment succeeded · 1 delivery accepted$/).waitFor();
-  });
 });

@@ -2,7 +2,7 @@ import { advance } from "../clock.ts";
 import type { Preview } from "../control.ts";
 import { Action, Button, Select } from "../controls.tsx";
 import { clockOf, instantOf } from "../format-time.ts";
-import { lookAhead, lookedAhead, lookUntil } from "../look-ahead.tsx";
+import { forgetLook, lookAhead, lookedAhead, lookUntil } from "../look-ahead.tsx";
 import { href } from "../router.ts";
 import { type LaneNames, useLaneNames } from "../timeline-names.ts";
 import { Empty, Section, Text } from "../ui.tsx";
@@ -23,9 +23,6 @@ const most = 200;
 export function Ahead({ now, isManual }: { now: number; isManual: boolean }) {
   const of = lookedAhead.value;
   const reason = isManual ? undefined : "The clock runs by itself. Freeze it to move it.";
-  const forget = () => {
-    lookedAhead.value = undefined;
-  };
   return (
     <Section title="What happens next">
       <div class="row">
@@ -43,12 +40,12 @@ export function Ahead({ now, isManual }: { now: number; isManual: boolean }) {
               reason={reason}
               run={async () => {
                 await advance({ to: of.now });
-                forget();
+                forgetLook();
               }}
             >
               Go there
             </Action>
-            <Button kind="quiet" onClick={forget}>
+            <Button kind="quiet" onClick={forgetLook}>
               Forget
             </Button>
           </>
