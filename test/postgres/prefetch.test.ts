@@ -57,6 +57,25 @@ test("a read ahead that fails fails its transaction, and others of the group go 
   assert.deepEqual(await names(engine.connection), ["a", "c"]);
 });
 
+/** Holds the lock of the only organization, so that its transactions gather behind the first. */
+async function held(url: string, ask: (sql: string) => Promise<Record<string, string>[]>) {
+  const [organization] = await ask("select id from organizations");
+  const holder = new Client({ connectionString: url });
+  await holder.connect();
+  await holder.query("select pg_advisory_lock(hashtextextended($1, 0))", [organization?.id]);
+  return {
+    /** Resolves once a transaction waits for the lock. */
+    hasWaiter: () =>
+      firstOf(async () => {
+        const { rows } = await holder.query(
+          "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+        );
+        return rows[0];
+      }),
+    free: () => holder.end(),
+  };
+}
+
 test("a user who is suspended in a group makes no later change in it", async (t) => {
   const [owner, leaver] = ["sk_live_demo_owner", "sk_live_demo_leaver"];
   const user = (name: string, role: "owner" | "admin", key: string) => {
@@ -66,11 +85,8 @@ test("a user who is suspended in a group makes no later change in it", async (t)
   const seed = { organizations: [{ name: "Acme", users }] };
   const { url, start, ask } = await severalServices(t, 1, { seed });
   const service = await start();
-  const [{ id }] = await ask("select id from organizations");
   const [bob] = await ask("select id from users where name = 'bob'");
-  const holder = new Client({ connectionString: url });
-  await holder.connect();
-  await holder.query("select pg_advisory_lock(hashtextextended($1, 0))", [id]);
+  const lock = await held(url, ask);
   /** Sends a request, and resolves once its transaction is queued: the GET shares the read of its key. */
   const send = async (by: string, path: string, body: object = {}) => {
     const answer = call(service, by, "POST", path, body);
@@ -79,16 +95,10 @@ test("a user who is suspended in a group makes no later change in it", async (t)
   };
   // The first one waits for the lock; the others gather behind it.
   const first = await send(owner, "/v1/projects", { name: "first", region: "eu-west-1" });
-  await firstOf(async () => {
-    const { rows } = await holder.query(
-      "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
-    );
-    return rows[0];
-  });
+  await lock.hasWaiter();
   const suspended = await send(owner, `/v1/users/${bob.id}/suspend`);
   const late = await send(leaver, "/v1/projects", { name: "late", region: "eu-west-1" });
-  // Its end unlocks.
-  await holder.end();
+  await lock.free();
   assert.equal((await first.answer).status, 201);
   assert.equal((await suspended.answer).status, 200);
   assert.equal((await late.answer).status, 401);
@@ -96,7 +106,7 @@ test("a user who is suspended in a group makes no later change in it", async (t)
 
 /** A service whose deployments wait for a day. */
 async function queueing(t: TestContext) {
-  const { url, start, key } = await severalServices(t, 1);
+  const { url, ask, start, key } = await severalServices(t, 1);
   const network = await between(t, url);
   const day_ms = 86_400_000;
   const driver = { delay: () => day_ms, step: () => Promise.reject(new Error("nothing is due")) };
@@ -105,7 +115,8 @@ async function queueing(t: TestContext) {
   const project_id = (await call(service, key, "POST", "/v1/projects", { name: "web", region: "eu-west-1" })).body.id;
   const source = { type: "git", repo: "acme/web", branch: "main" };
   const body = { project_id, environment: "production", source };
-  return { network, post: () => call(service, key, "POST", "/v1/deployments", body) };
+  const post = () => call(service, key, "POST", "/v1/deployments", body);
+  return { url, ask, network, post, me: () => call(service, key, "GET", "/v1/me") };
 }
 
 test("a POST of a deployment waits for the database three times: for its key, for its reads, for its writes", async (t) => {
@@ -121,10 +132,17 @@ test("a POST of a deployment waits for the database three times: for its key, fo
 });
 
 test("deployments that are created together are stored with one statement for each table", async (t) => {
-  const { network, post } = await queueing(t);
+  const { url, ask, network, post, me } = await queueing(t);
   await post();
   const before = network.sent().length;
-  const answers = await Promise.all(Array.from({ length: 9 }, post));
+  const lock = await held(url, ask);
+  const first = post();
+  await lock.hasWaiter();
+  const others = Array.from({ length: 8 }, post);
+  // It shares the read of the key: once it is answered, the others are queued.
+  assert.equal((await me()).status, 200);
+  await lock.free();
+  const answers = await Promise.all([first, ...others]);
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201]));
   const sent = network.sent().slice(before);
   // The first of the nine goes alone, and the other eight together.
