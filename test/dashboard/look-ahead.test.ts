@@ -4,7 +4,6 @@ import { browser, noBrowser } from "../helpers/browser.ts";
 import { controlsOf, dashboardPage } from "../helpers/dashboard-page.ts";
 import { isLong } from "../helpers/properties.ts";
 import { listeningWorld } from "../helpers/raw-sockets.ts";
-import { until } from "../helpers/until.ts";
 
 test("Chromium: what a look ahead finds", {
   skip: noBrowser || (!isLong && "npm run test:dashboard runs it"),
@@ -39,6 +38,7 @@ test("Chromium: what a look ahead finds", {
     await button("Look ahead").click();
     await button("Go there").waitFor();
     const held: (() => Promise<void>)[] = [];
+    let onHeld = () => {};
     await page.route("**/_svc/preview", async (route) => {
       const response = await route.fetch();
       held.push(async () => {
@@ -47,14 +47,14 @@ test("Chromium: what a look ahead finds", {
         await answered;
         await page.evaluate("new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))");
       });
+      onHeld();
     });
     const choose = async (label: string) => {
-      const before = held.length;
+      const isHeld = new Promise<void>((resolve) => {
+        onHeld = resolve;
+      });
       await page.getByLabel("Until", { exact: true }).selectOption({ label });
-      await until(
-        () => held.length > before,
-        () => page.evaluate("1"),
-      );
+      await isHeld;
     };
     await choose("a day from now");
     await choose("10 s from now");
