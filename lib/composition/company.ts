@@ -21,7 +21,14 @@ export interface CodeCompany extends Company {
   release(): void;
 }
 
-export function createCompany(clock: () => Clock, sinks: () => Pick<Sinks, "running">): CodeCompany {
+interface Ports {
+  readonly clock: () => Clock;
+  readonly sinks: () => Pick<Sinks, "running">;
+  /** Whether the service waits for its database. */
+  readonly isBusy: () => boolean;
+}
+
+export function createCompany({ clock, sinks, isBusy }: Ports): CodeCompany {
   let calls = 0;
   let changes = 0;
   let timers: CodeTimers | undefined;
@@ -43,10 +50,11 @@ export function createCompany(clock: () => Clock, sinks: () => Pick<Sinks, "runn
       let seen = changes;
       for (let still = 0; still < turns() && changes - first < maxChanges; still++) {
         await yieldToEventLoop();
-        if (seen !== changes) still = 0;
+        if (seen !== changes || isBusy()) still = 0;
         seen = changes;
       }
     },
+    isBusy,
     isAnswering: () => sinks().running() > 0,
     timers: () => timers,
     async couple(given) {

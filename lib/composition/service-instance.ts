@@ -171,10 +171,11 @@ export function createServiceInstance(settings: Settings, runtimes: Runtimes, pa
     mayBeReached: mayBeReached(settings),
     sinks: parent?.sinks.copy() ?? createSinks(),
     mount: createMount(settings),
-    company: createCompany(
-      () => current().foundation.clock,
-      () => context.sinks,
-    ),
+    company: createCompany({
+      clock: () => current().foundation.clock,
+      sinks: () => context.sinks,
+      isBusy: () => current().foundation.store.engine.isBusy(),
+    }),
     runtimes,
     samples: [],
     started: () => beginning ?? { at: context.iso(), warning: undefined },

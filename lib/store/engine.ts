@@ -107,6 +107,8 @@ export interface Engine {
   size(): Promise<number>;
   /** The size of the write-ahead log in bytes; 0 for a database in memory. */
   logSize(): number;
+  /** Whether a statement or a transaction waits for the database. SQLite answers within a few turns of the event loop. */
+  isBusy(): boolean;
   /** Whether the error is a unique-constraint violation. */
   isDuplicate(error: unknown): boolean;
   /** Every prepared statement, for the test of query plans. */

@@ -2,9 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createTestService } from "../../lib/testing.ts";
 import { coupled, deployer, secondsOf } from "../helpers/coupled.ts";
-import { onSqlite } from "../helpers/engine.ts";
-
-const ofTurns = onSqlite("an answer of PostgreSQL takes real time, and no count of turns waits for it");
 
 test("advanceUntil gives the result at the very time, and a rejection as it is", async (t) => {
   const { service, deploy } = await coupled(t);
@@ -27,7 +24,7 @@ test("advanceUntil gives the result at the very time, and a rejection as it is",
   assert.equal(secondsOf(service), 6.5);
 });
 
-test("code that calls without a pause gets its time", ofTurns, async (t) => {
+test("code that calls without a pause gets its time", async (t) => {
   const { service, deploy } = await coupled(t, { rateLimit: 0 });
   const { id } = await deploy();
   const { deployments } = service.client();

@@ -6,9 +6,7 @@ import { promisify } from "node:util";
 import { createService } from "../../lib/index.ts";
 import { createTestService, forkTestService } from "../../lib/testing.ts";
 import { coupled, secondsOf, start } from "../helpers/coupled.ts";
-import { onSqlite, withSnapshots } from "../helpers/engine.ts";
-
-const ofTurns = onSqlite("an answer of PostgreSQL takes real time, and no count of turns waits for it");
+import { withSnapshots } from "../helpers/engine.ts";
 
 test("timers of the code and jobs of the service have one order: jobs first, then timers as they were set", async (t) => {
   const { service, deploy } = await coupled(t);
@@ -98,7 +96,7 @@ for (const [what, work] of [
     assert.equal(secondsOf(service), 1);
   });
 
-test("jobs that fall due while a receiver sleeps run at their time", ofTurns, async (t) => {
+test("jobs that fall due while a receiver sleeps run at their time", async (t) => {
   const { service, deploy } = await coupled(t);
   service.webhooks.sink("hook", async () => {
     await new Promise((resolve) => setTimeout(resolve, 5_000));
@@ -111,7 +109,7 @@ test("jobs that fall due while a receiver sleeps run at their time", ofTurns, as
   assert.equal(completed_at, "2026-01-01T00:00:06.000Z");
 });
 
-test("a call that waits for time gets it: a fault's delay, and a held request", ofTurns, async (t) => {
+test("a call that waits for time gets it: a fault's delay, and a held request", async (t) => {
   const { service, deploy } = await coupled(t);
   const { id } = await deploy();
   service.faults.add({ match: { path: "/v1/me" }, respond: { delay: "3s" } });

@@ -115,6 +115,7 @@ export async function createPostgresEngine(driver: Driver, url: string, link: Li
     foreignCommitVersion: () => Number.NaN,
     size: () => read("select pg_database_size(current_database()) as value"),
     logSize: () => 0,
+    isBusy: () => pool.isBusy() || counterPool.isBusy() || groups.isBusy(),
     isDuplicate: (error) => codeOf(error) === "23505",
     preparedSql: statements.texts,
     get obstacle() {

@@ -103,6 +103,7 @@ export function createGroups(run: Run) {
       new Promise((resolve, reject) =>
         add(scope, { work: { run, prefetch }, resolve: resolve as (value: unknown) => void, reject }),
       ),
+    isBusy: () => pending.size > 0,
     drain: () => Promise.all(pending),
   };
 }

@@ -60,6 +60,7 @@ export function createPool({ Client }: Driver, config: SessionConfig, max: numbe
           slot.waiting -= 1;
         });
     },
+    isBusy: () => [...slots].some(({ waiting }) => waiting > 0),
     async end(): Promise<void> {
       hasEnded = true;
       await Promise.all([...slots].map(({ opening }) => opening.then((client) => client.end()).catch(() => {})));

@@ -92,6 +92,7 @@ export function createSqliteEngine(database: Database, file?: DatabaseFile): Sql
         1,
       ),
     logSize: () => (file ? logSize(file.path) : 0),
+    isBusy: () => false,
     isDuplicate: (error) => ["SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY"].includes(codeOf(error)),
     preparedSql: () => [...statements.keys()],
     get obstacle() {
