@@ -10,7 +10,7 @@ import { freePort } from "../helpers/free-port.ts";
 import { launch, temporaryFolder } from "../helpers/program.ts";
 import { isLong } from "../helpers/properties.ts";
 import { listeningWorld } from "../helpers/raw-sockets.ts";
-import { git, keyOf } from "../helpers/test-service.ts";
+import { expect, git, keyOf } from "../helpers/test-service.ts";
 
 test("Chromium: what goes wrong", {
   skip: noBrowser || (!isLong && "npm run test:dashboard runs it"),
@@ -53,6 +53,17 @@ test("Chromium: what goes wrong", {
     await page.route("**/dashboard/session", (route) => route.abort(), { times: 1 });
     await page.goto(`http://127.0.0.1:${port}/dashboard/projects`);
     await page.getByRole("heading", { name: "Projects" }).waitFor();
+    await page.close();
+  });
+
+  await suite.test("a read that does not arrive is made again, even if the socket stays open", async (t) => {
+    const here = await listeningWorld(t);
+    const page = await dashboardPage(t, open, `http://127.0.0.1:${here.port}`, "/projects");
+    await page.locator(".live-mark").getByText("Live").waitFor();
+    await page.getByText("No project yet.", { exact: false }).waitFor();
+    await page.route("**/dashboard/api/projects*", (route) => route.abort("internetdisconnected"), { times: 1 });
+    expect(await here.call("owner", "POST", "/v1/projects", { name: "web", region: "eu-west-1" }), 201);
+    await page.getByRole("link", { name: "web", exact: true }).waitFor();
     await page.close();
   });
 

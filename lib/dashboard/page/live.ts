@@ -132,6 +132,8 @@ export interface Read<T> {
  * starts are at least this far apart.
  */
 const pause_ms = 60;
+/** When a read is tried again that did not reach a service whose socket is open. */
+const retry_ms = 1000;
 const gathering_ms = 4;
 
 /**
@@ -157,6 +159,7 @@ export function useRead<T>(
       }
       isReading = true;
       again = false;
+      let pause = pause_ms;
       begun = performance.now();
       try {
         const data = await read(control.signal);
@@ -164,14 +167,19 @@ export function useRead<T>(
       } catch (error) {
         // While the service is unreachable, the last data stay on the screen. The data of a deleted record go.
         const isGone = error instanceof ClientProblem && error.status === 404;
+        // A new socket repeats all reads. An open one says nothing of a read that a change of networks ended.
+        if (error instanceof ClientProblem && error.code === "unreachable" && isLive.value) {
+          again = true;
+          pause = retry_ms;
+        }
         if (!control.signal.aborted)
           set((before) => ({ key, data: before.key === key && !isGone ? before.data : undefined, error }));
       }
       isReading = false;
-      if (again && !control.signal.aborted) soon();
+      if (again && !control.signal.aborted) soon(pause);
     };
-    const soon = () => {
-      const wait = Math.max(gathering_ms, begun + pause_ms - performance.now());
+    const soon = (pause = pause_ms) => {
+      const wait = Math.max(gathering_ms, begun + pause - performance.now());
       timer ??= setTimeout(() => {
         timer = undefined;
         void run();
