@@ -32,9 +32,16 @@ export async function dashboardPage(t: TestContext, open: Open, origin: string, 
   page.on("request", (request) => {
     if (new URL(request.url()).origin !== origin) wrong.push(`a request to ${request.url()}`);
   });
+  // Chromium ends its requests when an address of the machine changes, as when a container starts.
+  const failed: string[] = [];
+  page.on("requestfailed", (request) => failed.push(`${request.url()}: ${request.failure()?.errorText}`));
   t.after(() => assert.deepEqual(wrong, []));
   await page.goto(`${origin}/dashboard${path}`);
-  await page.getByRole("heading", { level: 1 }).waitFor();
+  const heading = page.getByRole("heading", { level: 1 }).waitFor();
+  await heading.catch(async (cause) => {
+    const shown = await page.locator("#page").textContent();
+    throw new Error(`the page shows "${shown}" and no title: ${[...wrong, ...failed].join("; ")}`, { cause });
+  });
   return page;
 }
 
