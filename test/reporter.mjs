@@ -6,6 +6,25 @@ const place = ({ file = "" }) =>
     .replace(/^.*\/(?=test\/)/, "")
     .replace(/\.js$/, ".ts");
 
+const late_minutes = 15;
+
+/** Names each test that runs for long, because one that never ends would not be reported. */
+function watchLateTests() {
+  const running = new Map();
+  const keyOf = ({ file, line, column, name }) => `${file}:${line}:${column} ${name}`;
+  const tell = () => {
+    for (const [data, since] of running.values())
+      if (Date.now() - since >= late_minutes * 60_000)
+        process.stderr.write(`${place(data)}: ${data.name} still runs after ${late_minutes} minutes\n`);
+  };
+  setInterval(tell, late_minutes * 60_000).unref();
+  return ({ type, data }) => {
+    // The runner calls a process by its file. It lasts as long as its tests.
+    if (type === "test:dequeue" && data.name !== data.file) running.set(keyOf(data), [data, Date.now()]);
+    if (type === "test:pass" || type === "test:fail") running.delete(keyOf(data));
+  };
+}
+
 /**
  * A short report: failures with their errors, skipped tests, and the counts. What programs and libraries print beside
  * the tests is shown at the end, if a test failed.
@@ -14,7 +33,9 @@ export default async function* reporter(events) {
   const names = [];
   const printed = new Map();
   let hasFailed = false;
+  const watch = watchLateTests();
   for await (const { type, data } of events) {
+    watch({ type, data });
     if (type === "test:stderr" || type === "test:stdout")
       printed.set(data.file, (printed.get(data.file) ?? "") + data.message);
     if (type === "test:diagnostic" && /^(Error|Warning): /.test(data.message))

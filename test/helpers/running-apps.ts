@@ -85,6 +85,8 @@ export const askApp = (
         text += chunk;
       });
       response.on("end", () => resolve(text));
+      // Without a listener, Node says nothing of an answer that is cut off.
+      response.on("error", reject);
     });
     asked.on("error", reject).end(body);
   });
