@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
+import type { Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { Client } from "pg";
 import { createService, type Options, type Service } from "../../lib/index.ts";
@@ -107,6 +108,42 @@ test("reads are answered while an administrator ends all connections", async (t)
     for (const { status } of await Promise.all(reads)) statuses.add(status);
   }
   assert.deepEqual([...statuses], [200]);
+});
+
+test("reads are answered while an administrator ends connections as they open", async (t) => {
+  const { url, key, ask, start } = await severalServices(t, 1, { rateLimit: 0 });
+  const { root, name } = await rootBeside(t, url);
+  let toEnd = 0;
+  const ended: Promise<unknown>[] = [];
+  const held = new Map<Socket, Buffer>();
+  // The reason of the end arrives in one piece with the readiness: its message is Z, a length and I.
+  const network = await between(t, url, (data, connection) => {
+    const begun = held.get(connection);
+    held.delete(connection);
+    if (begun) return Buffer.concat([begun, data]);
+    if (toEnd === 0 || !data.includes("server_version") || data.at(-6) !== 0x5a) return data;
+    toEnd -= 1;
+    held.set(connection, data);
+    const backend = data.readInt32BE(data.indexOf("K\0\0\0\x0c", 0, "latin1") + 5);
+    ended.push(ask(`select pg_terminate_backend(${backend})`));
+    return Buffer.alloc(0);
+  });
+  const service = await start({ database: network.url });
+  const { id } = (await make(service, key, "kept")).body;
+  const readWhileEnding = async (which: string) => {
+    toEnd = 3;
+    await root.query(
+      `select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = $1 and query like '${which}'`,
+      [name],
+    );
+    const reads = Array.from({ length: 8 }, () => call(service, key, "GET", `/v1/projects/${id}`));
+    assert.deepEqual([...new Set((await Promise.all(reads)).map(({ status }) => status))], [200]);
+    assert.equal(toEnd, 0, "all of them ended");
+  };
+  // All: those for writing and for messages open again at once. Then only those of reads, which do not.
+  await readWhileEnding("%");
+  await readWhileEnding("select%from%");
+  await Promise.all(ended);
 });
 
 test("a statement that is sent again takes another connection, although the end of the first is not known yet", async () => {

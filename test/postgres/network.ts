@@ -2,11 +2,14 @@ import { once } from "node:events";
 import { type AddressInfo, createConnection, createServer, type Socket } from "node:net";
 import type { TestContext } from "node:test";
 
-/** A proxy between a service and its database; `change` may alter the data that the database sends, or hold it. */
+/**
+ * A proxy between a service and its database; `change` may alter the data that the database sends, or hold it. Its
+ * second argument is the connection.
+ */
 export async function between(
   t: TestContext,
   url: string,
-  change: (data: Buffer) => Buffer | Promise<Buffer> = (data) => data,
+  change: (data: Buffer, connection: Socket) => Buffer | Promise<Buffer> = (data) => data,
 ) {
   const target = new URL(url);
   const sockets = new Set<Socket>();
@@ -30,7 +33,7 @@ export async function between(
       if (!isAnswered) waits += 1;
       isAnswered = true;
       last = last.then(async () => {
-        const changed = await change(data);
+        const changed = await change(data, database);
         return isSilent || socket.write(changed);
       });
     });

@@ -14,10 +14,10 @@ export function isLost(error: unknown): boolean {
   return /^(Connection terminated|Client |timeout e|Query read timeout|Cannot use a pool|The server )/.test(message);
 }
 
-/** Whether an administrator, a restart or the network ended a connection that was open. */
+/** Whether an administrator, a restart or the network ended an open connection, maybe before this query was sent. */
 export const isEnded = (error: unknown): boolean =>
   /^(57P01|ECONNRESET|EPIPE)$/.test(codeOf(error)) ||
-  (error instanceof Error && error.message.startsWith("Connection terminated"));
+  (error instanceof Error && /^(Connection terminated|Client has encountered)/.test(error.message));
 
 /** The reason and its remedy, in one sentence. */
 export function describePostgres(error: unknown): string {
